@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { LinkedLines } from '../src/programs/linked.ts';
 import { changedParts, changesIn, shownRows, sidesOf } from '../src/programs/differences.ts';
 import { partsOf } from '../src/programs/parts.ts';
-import { bytes, counted, flops, found } from '../src/shared/words.ts';
+import { bytes, counted, flops, found } from '../src/shared/texts.ts';
 
 const line = (text: string, number: number, file = 'cell') => ({ text, file, line: number });
 

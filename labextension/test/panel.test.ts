@@ -15,7 +15,7 @@ import {
   shortPlace,
   stagesOf,
   storms
-} from '../src/panel/words.ts';
+} from '../src/panel/texts.ts';
 import type {
   BackendAnswer,
   LedgerRowPayload,
@@ -24,7 +24,7 @@ import type {
   PreviewAnswer
 } from '../src/protocol.ts';
 import { DEFAULTS, valuesOf } from '../src/settings/values.ts';
-import { bytes, counted, duration } from '../src/shared/words.ts';
+import { bytes, counted, duration } from '../src/shared/texts.ts';
 
 const tick = async (): Promise<void> => {
   await new Promise(resolve => setImmediate(resolve));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { inputsOf, timesOf, warningOf } from '../src/runs/words.ts';
-import { duration } from '../src/shared/words.ts';
+import { inputsOf, timesOf, warningOf } from '../src/runs/rows.ts';
+import { duration } from '../src/shared/texts.ts';
 
 test('times are written with three digits, and stages that took none are left out', () => {
   assert.equal(duration(1_234_567), '1.23 ms');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { EventLog } from '../src/kernel/events.ts';
 import type { Status, WireEvent } from '../src/protocol.ts';
-import { statusWords } from '../src/status/words.ts';
+import { statusWords } from '../src/status/texts.ts';
 
 const status: Status = {
   type: 'status',

@@ -7,7 +7,7 @@ import { columnsOf } from '../src/memory/tables.ts';
 import type { LedgerRowPayload, Reason, SlicePayload } from '../src/protocol.ts';
 import { chainLines, markedFunction } from '../src/provenance/segments.ts';
 import { matching, quantity, searched, sorted, written } from '../src/shared/sorting.ts';
-import { bytes, duration } from '../src/shared/words.ts';
+import { bytes, duration } from '../src/shared/texts.ts';
 import { drawnTimeline, moved, zoomed } from '../src/timeline/lanes.ts';
 
 function build(number: number, more: Partial<LedgerRowPayload> = {}): LedgerRowPayload {

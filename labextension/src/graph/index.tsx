@@ -11,7 +11,7 @@ import { keyOf } from '../programs/linked.ts';
 import type { ProgramPayload } from '../protocol';
 import { Button } from '../shared/controls.tsx';
 import { useSignal } from '../shared/hooks.ts';
-import { counted } from '../shared/words.ts';
+import { counted } from '../shared/texts.ts';
 import type { ILayout, IPlaced } from './layout.ts';
 import { layOut } from './layout.ts';
 import type { ISection } from './nodes.ts';

@@ -4,7 +4,7 @@
 
 import type { LedgerPayload, LedgerRowPayload } from '../protocol.ts';
 import type { IColumn } from '../shared/sorting.ts';
-import { clock, duration } from '../shared/words.ts';
+import { clock, duration } from '../shared/texts.ts';
 
 /** Rows taken together. */
 export interface ITotal {

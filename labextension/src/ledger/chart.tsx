@@ -6,7 +6,7 @@ import React, { useRef } from 'react';
 
 import type { BuildTimeline } from '../protocol';
 import { useWidth } from '../shared/hooks.ts';
-import { clock, duration } from '../shared/words.ts';
+import { clock, duration } from '../shared/texts.ts';
 
 const LEFT = 130;
 const TOP = 18;

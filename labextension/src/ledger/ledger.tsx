@@ -7,7 +7,7 @@ import React, { useMemo, useState } from 'react';
 import type { LedgerPayload, LedgerRowPayload } from '../protocol';
 import { Button } from '../shared/controls.tsx';
 import { Table } from '../shared/table.tsx';
-import { duration } from '../shared/words.ts';
+import { duration } from '../shared/texts.ts';
 import type { Filter, Group } from './builds.ts';
 import {
   columns,

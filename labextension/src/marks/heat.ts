@@ -3,7 +3,7 @@
  */
 
 import type { LineCostPayload } from '../protocol.ts';
-import { bytes, duration, flops } from '../shared/words.ts';
+import { bytes, duration, flops } from '../shared/texts.ts';
 
 /** A line's cost in words, and how hot it is, from 0 to 1: the costliest line of all is 1. */
 export interface ILineCost {

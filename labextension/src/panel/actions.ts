@@ -8,10 +8,10 @@ import type { KernelMessage } from '@jupyterlab/services';
 import { Widget } from '@lumino/widgets';
 
 import type { ISession, IViews } from '../tokens';
-import { bytes, counted } from '../shared/words.ts';
+import { bytes, counted } from '../shared/texts.ts';
 import { jxIcon } from './icon';
 import { ask } from './model';
-import { releaseQuestion } from './words.ts';
+import { releaseQuestion } from './texts.ts';
 
 /** Tells a failure where it is seen. */
 export async function telling(act: () => Promise<void>): Promise<void> {

@@ -9,7 +9,7 @@ import type { IDocumentWidget } from '@jupyterlab/docregistry';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 
 import type { ISession } from '../tokens';
-import { cellPlace } from './words.ts';
+import { cellPlace } from './texts.ts';
 
 /** How long a cell that was gone to is lit up, in milliseconds. */
 const LIT = 1500;

@@ -5,7 +5,7 @@
 import React from 'react';
 
 import type { ClusterAnswer, ClusterRank } from '../protocol';
-import { bytes, counted } from '../shared/words.ts';
+import { bytes, counted } from '../shared/texts.ts';
 import type { IActs } from './parts';
 import { Bar, Place } from './parts';
 

@@ -6,12 +6,12 @@ import React from 'react';
 
 import type { BackendAnswer, DeviceState, PlatformState, PreviewAnswer } from '../protocol';
 import { Button } from '../shared/controls.tsx';
-import { bytes, counted } from '../shared/words.ts';
+import { bytes, counted } from '../shared/texts.ts';
 import type { BackendModel } from './backend';
 import type { IChoice } from './choice.ts';
 import { offers } from './choice.ts';
 import { Bar, Warning } from './parts';
-import { heldBy } from './words.ts';
+import { heldBy } from './texts.ts';
 
 /** Draws the form, then each platform with its devices and what lives there. */
 export function DevicesSection(props: {

@@ -5,10 +5,10 @@
 import React from 'react';
 
 import type { FunctionRow, FunctionsAnswer } from '../protocol';
-import { counted } from '../shared/words.ts';
+import { counted } from '../shared/texts.ts';
 import type { IActs } from './parts';
 import { Place } from './parts';
-import { fits, functionLine, shortPlace } from './words.ts';
+import { fits, functionLine, shortPlace } from './texts.ts';
 
 /** Draws a list of functions, each with the way to its source. */
 export function FunctionsSection(props: {

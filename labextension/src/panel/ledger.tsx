@@ -7,10 +7,10 @@ import React from 'react';
 import type { LedgerAnswer, LedgerRowPayload, LedgerTotal } from '../protocol';
 import type { IPreferenceValues } from '../settings/values';
 import { Button } from '../shared/controls.tsx';
-import { clock, counted, duration } from '../shared/words.ts';
+import { clock, counted, duration } from '../shared/texts.ts';
 import type { IActs } from './parts';
 import { Bar, Place, Warning } from './parts';
-import { fits, ledgerSummary, stagesOf, storms } from './words.ts';
+import { fits, ledgerSummary, stagesOf, storms } from './texts.ts';
 
 /** What the section is drawn from. */
 export interface ILedgerProps {

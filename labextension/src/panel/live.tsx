@@ -6,11 +6,11 @@ import React from 'react';
 
 import type { LiveAnswer, LiveRow } from '../protocol';
 import { Button } from '../shared/controls.tsx';
-import { bytes, counted } from '../shared/words.ts';
+import { bytes, counted } from '../shared/texts.ts';
 import type { PanelModel } from './model';
 import type { IActs } from './parts';
 import { Bar } from './parts';
-import { bySize, fits, heldBy } from './words.ts';
+import { bySize, fits, heldBy } from './texts.ts';
 
 /** How many holders are listed at once. */
 const HOLDERS = 4;

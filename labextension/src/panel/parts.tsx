@@ -4,7 +4,7 @@
 
 import React from 'react';
 
-import { shortPlace } from './words.ts';
+import { shortPlace } from './texts.ts';
 
 /** What sections do besides reading the model. */
 export interface IActs {

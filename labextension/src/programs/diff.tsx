@@ -7,7 +7,7 @@ import React, { useMemo, useState } from 'react';
 import type { DiffPayload } from '../protocol';
 import { Button, CopyButton } from '../shared/controls.tsx';
 import { VirtualList } from '../shared/virtual.tsx';
-import { counted } from '../shared/words.ts';
+import { counted } from '../shared/texts.ts';
 import type { DiffLine, IChanged } from './differences.ts';
 import { changedParts, changesIn, isSame, shownRows, sidesOf } from './differences.ts';
 

@@ -3,7 +3,7 @@
  */
 
 import type { DiffPayload, DiffRow, SamePayload } from '../protocol';
-import { levels } from '../shared/words.ts';
+import { levels } from '../shared/texts.ts';
 
 /** A row of the comparison, or a number of rows that are the same. */
 export type DiffLine = DiffRow | SamePayload;

@@ -2,7 +2,7 @@
  * Which rows of a program are shown: folded, searched, and up to a step of the trace.
  */
 
-import { levels } from '../shared/words.ts';
+import { levels } from '../shared/texts.ts';
 import type { IRow } from './rows.ts';
 
 /** From how many rows on inner programs are folded at first. */

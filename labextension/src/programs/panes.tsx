@@ -7,7 +7,7 @@ import React, { useEffect, useState } from 'react';
 import { useSignal } from '../shared/hooks.ts';
 import { Marked } from '../shared/controls.tsx';
 import { VirtualList } from '../shared/virtual.tsx';
-import { bytes, counted, flops } from '../shared/words.ts';
+import { bytes, counted, flops } from '../shared/texts.ts';
 import type { IPlaces } from '../tokens';
 import type { LinkedLines } from './linked.ts';
 import { keyOf } from './linked.ts';

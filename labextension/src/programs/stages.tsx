@@ -7,7 +7,7 @@ import React, { useMemo, useState } from 'react';
 import type { StagesPayload } from '../protocol';
 import { Button, CopyButton, SearchBox } from '../shared/controls.tsx';
 import { useSignal } from '../shared/hooks.ts';
-import { counted } from '../shared/words.ts';
+import { counted } from '../shared/texts.ts';
 import { LinkedLines } from './linked.ts';
 import type { ProgramModel } from './model.ts';
 import { Equations, Lines, Pane, Source } from './panes.tsx';

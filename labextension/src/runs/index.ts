@@ -10,7 +10,7 @@ import type { JitPayload, SectionPayload, StagesPayload } from '../protocol';
 import type { IViewOptions } from '../tokens';
 import { IViews } from '../tokens';
 import { Folded, plain, tabled } from './folded';
-import { factsOf, inputsOf, timesOf, warningOf } from './words';
+import { factsOf, inputsOf, timesOf, warningOf } from './rows';
 
 export const runsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:runs',

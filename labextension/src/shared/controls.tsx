@@ -5,7 +5,7 @@
 import { Clipboard } from '@jupyterlab/apputils';
 import React, { useEffect, useState } from 'react';
 
-import { found } from './words.ts';
+import { found } from './texts.ts';
 
 /** A button with words, or with a sign and a title that says it in words. */
 export function Button(props: {

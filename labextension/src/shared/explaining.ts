@@ -5,7 +5,7 @@
 import type { Link, NameFact } from '../protocol.ts';
 import type { IPlacedMark, ISourceMark, MarkKind } from './marks.ts';
 import { LETTERS } from './marks.ts';
-import { bytes } from './words.ts';
+import { bytes } from './texts.ts';
 
 const NAMES: Record<MarkKind, string> = {
   traced: 'traced',

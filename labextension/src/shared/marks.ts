@@ -4,7 +4,7 @@
 
 import type { FunctionMapPayload, Loop, Mark, NameFact } from '../protocol.ts';
 import { aligned } from './align.ts';
-import { bytes } from './words.ts';
+import { bytes } from './texts.ts';
 
 /** What a mark may say. */
 export type MarkKind = Mark['kind'] | 'loop';

@@ -7,8 +7,8 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import React from 'react';
 
 import type { IPreferences, ISession, ISessions } from '../tokens';
-import type { IStatusWords } from './words';
-import { statusWords } from './words';
+import type { IStatusWords } from './texts';
+import { statusWords } from './texts';
 
 /** Follows the session worked in, or that of one notebook. */
 export class StatusModel extends VDomModel {

@@ -9,7 +9,7 @@ import { Button, CopyButton } from '../shared/controls.tsx';
 import { useWidth } from '../shared/hooks.ts';
 import type { IColumn } from '../shared/sorting.ts';
 import { Table } from '../shared/table.tsx';
-import { duration } from '../shared/words.ts';
+import { duration } from '../shared/texts.ts';
 import type { IDrawnTimeline, IWindow } from './lanes.ts';
 import { drawnTimeline, moved, zoomed } from './lanes.ts';
 

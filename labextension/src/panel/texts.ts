@@ -9,7 +9,7 @@ import type {
   LiveRow,
   TracedFunction
 } from '../protocol';
-import { bytes, counted, duration } from '../shared/words.ts';
+import { bytes, counted, duration } from '../shared/texts.ts';
 
 /** A cell that a text names, and the line in it. */
 export interface ICellPlace {

@@ -3,7 +3,7 @@
  */
 
 import type { JitPayload, ProvenancePayload } from '../protocol';
-import { duration } from '../shared/words.ts';
+import { duration } from '../shared/texts.ts';
 
 /** The stages that took time. */
 export function timesOf(data: Pick<JitPayload, 'times_ns'>): [string, string][] {

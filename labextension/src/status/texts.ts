@@ -2,7 +2,7 @@
  * What the status item says.
  */
 
-import { seconds } from '../shared/words.ts';
+import { seconds } from '../shared/texts.ts';
 import type { ISession } from '../tokens';
 
 /** What is read of a session. */
