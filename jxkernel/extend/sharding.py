@@ -18,8 +18,8 @@ def get_op_sharding_from_serialized_proto(sharding: bytes) -> Any:
       sharding: a serialized ``OpSharding``, the protocol buffer of XLA.
 
     >>> from jxkernel.extend import sharding
-    >>> str(sharding.get_op_sharding_from_serialized_proto(b"").type)
-    'Type.REPLICATED'
+    >>> sharding.get_op_sharding_from_serialized_proto(b"").type.name
+    'REPLICATED'
     """
     found = OpSharding()
     found.ParseFromString(sharding)
