@@ -41,7 +41,7 @@ def frexp(x: Any, /) -> Any:
     Raises:
       TypeError: x is complex.
 
-    The derivative of m is 2⁻ⁿ; n is an int32 array.
+    The derivative of m is 2⁻ⁿ, and 0 where x is subnormal; n is an int32 array.
 
     >>> m, n = jnp.frexp(jnp.array([6.0, 0.25]))
     >>> m.tolist(), n.tolist()
@@ -51,14 +51,19 @@ def frexp(x: Any, /) -> Any:
     dtype = dtype_of(x)
     refuse_complex("frexp", dtype)
     integers, mantissa, bias = _layout(dtype)
-    small = lt(modulus(x), dtypes.finfo(dtype).smallest_normal)
-    normal = select(small, mul(x, dtype.type(2.0**mantissa)), x)
+    stored = bitcast_convert_type(x, integers)
+    size = bits.bitwise_and(stored, dtypes.iinfo(integers).max)
+    small = lt(size, 1 << mantissa)
+    # Arithmetic takes subnormal numbers for zeros, but what is stored counts their unit.
+    counted = cast(size, dtype)
+    normal = select(small, select(lt(stored, 0), neg(counted), counted), x)
     exponent = bits.shift_right_logical(bitcast_convert_type(normal, integers), mantissa)
     exponent = sub(bits.bitwise_and(exponent, 2 * bias + 1), bias - 1)
-    exponent = sub(exponent, select(small, mantissa, integers.type(0)))
-    special = bits.bitwise_or(eq(x, 0), bits.bitwise_not(isfinite(x)))
-    exponent = cast(select(special, 0, exponent), np.dtype(np.int32))
-    return select(special, x, _scaled(x, neg(exponent))), exponent
+    special = bits.bitwise_or(eq(size, 0), bits.bitwise_not(isfinite(x)))
+    scaled = _scaled(normal, cast(neg(exponent), np.dtype(np.int32)))
+    unit = cast(select(small, integers.type(bias - 1 + mantissa), integers.type(0)), np.dtype("i4"))
+    exponent = sub(cast(exponent, np.dtype(np.int32)), unit)
+    return select(special, x, scaled), select(special, 0, exponent)
 
 
 def _scaled(x: Any, n: Any) -> Any:

@@ -216,6 +216,12 @@ TABLE = (
         "Densities of NaN are NaN, and those of large parameters lose their digits in both.",
         program=r"(gamma|chi2)\.logpdf\(",
     ),
+    Meant("value", "Subnormal numbers have parts.", program=r"frexp\("),
+    Meant(
+        "shape",
+        "A promise that values differ changes nothing where it is broken.",
+        program=r"intersect1d\(.*assume_unique",
+    ),
     Meant("value", "Infinity has a whole part, and no other.", program=r"modf\(", nan=True),
     Meant("value", "NaN of either sign is above all numbers.", program=r"top_k\("),
     Meant(

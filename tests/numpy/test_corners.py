@@ -311,3 +311,16 @@ def test_integers_are_rounded_before_the_point_as_integers(dtype):
         assert result.dtype == dtype
         expected = [rounded(value, 10**digits, dtype) for value in x]
         np.testing.assert_array_equal(result, expected, str(digits))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_subnormal_numbers_are_taken_apart_as_others_are(dtype):
+    tiny = np.finfo(dtype).smallest_subnormal
+    normal = np.finfo(dtype).smallest_normal
+    x = np.array([tiny, -3 * tiny, 100 * tiny, normal / 2, normal, 0, -0.0, np.inf, -6], dtype)
+    mantissas, exponents = jnp.frexp(x)
+    expected = np.frexp(x)
+    np.testing.assert_array_equal(mantissas, expected[0])
+    np.testing.assert_array_equal(exponents, expected[1])
+    assert mantissas.dtype == dtype
+    assert np.signbit(mantissas[6])
