@@ -83,6 +83,10 @@ class Pair:
             found.append(kind or unclean(ours))
         return found
 
+    def steady(self, source: str, theirs: Answer) -> bool:
+        """Say whether a rounding of the arguments changes nothing that could be told."""
+        return not difference(self._theirs.ask(_nudged(source)), theirs)
+
     def small(self, source: str, kind: str) -> str:
         """Return a program as small as it can be made while the libraries differ likewise."""
         wanted = self.finding("", source, kind)

@@ -50,9 +50,10 @@ def rows() -> list[tuple[str, Answer]]:
 
 
 def _agreeing(pair: Pair, sources: list[str]) -> list[dict[str, Any]]:
-    """Return the programs whose answers agree, with these."""
+    """Return the programs whose answers agree, and are those of any machine, with these."""
     rows = zip(sources, pair.answers(sources), strict=True)
-    return [_row(s, b) for s, (a, b) in rows if not difference(a, b) and not unclean(a)]
+    agreeing = [(s, b) for s, (a, b) in rows if not difference(a, b) and not unclean(a)]
+    return [_row(s, b) for s, b in agreeing if pair.steady(s, b)]
 
 
 def main() -> None:
