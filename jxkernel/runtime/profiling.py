@@ -130,6 +130,7 @@ class ProfileSession:
         self.profile_data: Any = None
         self.space = b""
         self._session: Any = None
+        self._writer: Any = None
 
     @property
     def is_running(self) -> bool:
@@ -160,6 +161,7 @@ class ProfileSession:
         session, self._session = self._session, None
         _running.clear()
         self.space = space = session.stop()
+        self._writer = session
         self.profile_data = ProfileData.from_serialized_xspace(space)
         _make_iterators(self.profile_data)
         if self.log_dir is not None:
@@ -219,7 +221,8 @@ def export_profile_data(
 
     Raises:
       ValueError: the session is still running, or was not started.
-      NotImplementedError: a link is asked for, or jaxlib is older than 0.12.
+      NotImplementedError: a link is asked for; or jaxlib is older than 0.12, and not a session but
+        its data, or a ``session_id``, is given.
 
     >>> import tempfile
     >>> with jx.profiler.trace() as session:
@@ -231,11 +234,15 @@ def export_profile_data(
     if found is None:
         raise ValueError("this session has no profile: start it, and stop it after the work")
     export = getattr(_profiler, "export_to_xprof", None)
-    if export is None:
+    if export is not None:
+        export(found, os.fspath(log_dir), session_id or "")
+    elif isinstance(profile_data, ProfileSession) and session_id is None:
+        profile_data._writer.export(profile_data.space, os.fspath(log_dir))
+    else:
         raise NotImplementedError(
-            "this jaxlib writes a profile only where it stops: give start_trace the folder"
+            "this jaxlib writes the profile of a session alone, by the time: give the "
+            "ProfileSession, and no session_id"
         )
-    export(found, os.fspath(log_dir), session_id or "")
     if create_perfetto_trace:
         _copy_for_perfetto(Path(log_dir))
 
