@@ -116,9 +116,10 @@ def test_nothing_runs_where_execution_is_forbidden():
 
 def test_nothing_is_traced_where_tracing_is_forbidden():
     f = jx.jit(lambda x: x + 1)
-    f(jnp.ones(3))
+    known = jnp.ones(3)
+    f(known)
     with jx.no_tracing(True):
-        assert f(jnp.zeros(3)).tolist() == [1, 1, 1]
+        assert f(known).tolist() == [2, 2, 2]
         with pytest.raises(RuntimeError, match=r"<lambda> would be traced for f32\[2\], and no_tr"):
             f(np.ones(2, np.float32))
     f(jnp.ones(2))
