@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import json
 import linecache
+import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import zip_longest
+from types import FrameType
 from typing import Any, NamedTuple
 
 from jxkernel import source
@@ -32,6 +36,7 @@ _ENDED = "jxkernel/ended/{}/{}"
 _LOOK_MS = 200
 _LIMIT = 200_000
 _MOST_CALLS = 10_000
+_MOST_NOTICED = 4_096
 _FACTOR, _MASK = 1_000_003, (1 << 61) - 1
 
 Naming = Callable[[str, int], str]
@@ -69,9 +74,6 @@ class Guard:
 
     Attributes:
       section: the number of this section.
-      count: how many calls there were in this section.
-      order: a number that tells these calls from others.
-      latest: the latest of them.
       waits_for: the ranks that have not come to where this one is.
     """
 
@@ -91,7 +93,8 @@ class Guard:
         self._naming = naming
         self._client = group.client
         self._rank, self._size = group.rank, group.size
-        self._orders: deque[int] | None = deque() if tells_orders else None
+        self._tells_orders = tells_orders
+        self._lock = threading.Lock()
         self.begin(0)
 
     def renewed(self) -> Guard:
@@ -100,18 +103,20 @@ class Guard:
             sees_all=self.sees_all,
             patience=self._patience,
             naming=self._naming,
-            tells_orders=self._orders is not None,
+            tells_orders=self._tells_orders,
         )
         launch_hook.set_global(made)
         return made
 
     def begin(self, section: int) -> None:
         """Begin a section, a cell, in which calls are counted from the first."""
-        self.section, self.count, self.order = section, 0, 0
-        self.latest: Call | None = None
-        self._calls: list[Call] = []
-        if self._orders is not None:
-            self._orders.clear()
+        with self._lock:
+            self._count, self._order = 0, 0
+            self._latest: Call | None = None
+            self._calls: list[Call] = []
+            self._orders: list[int] = []
+            self._noticed: deque[tuple[tuple[str, str], source.Frame | None, int]] = deque()
+            self.section = section
 
     def end(self) -> None:
         """End the section: who waits for this rank learns that it will not come."""
@@ -124,24 +129,58 @@ class Guard:
         Raises:
           DesyncError: another rank runs another program, or none.
         """
-        self.notice(executable.fingerprint, executable.name)
+        self.notice((executable.fingerprint, executable.name), sys._getframe(1))
         self._meet("", lambda: _listing(executable, program, self._naming))
 
-    def notice(self, fingerprint: str, name: str) -> None:
-        """Write a call down that is about to be made."""
-        frame = source.current_user_frame()
-        call = self.latest = Call(fingerprint, name, frame, time.monotonic_ns())
-        self.count += 1
-        self.order = (self.order * _FACTOR + _number(fingerprint)) & _MASK
-        if self._orders is not None:
-            self._orders.append(self.order)
-        if self.count <= _MOST_CALLS:
-            self._calls.append(call)
+    def notice(self, program: tuple[str, str], frame: FrameType | None) -> None:
+        """Write a call down that is about to be made; it is counted when that is asked for.
+
+        C++ waits for it at each call, so it does as little as can be.
+
+        Args:
+          program: its fingerprint and name.
+          frame: the frame in which it is called.
+        """
+        self._noticed.append((program, source.user_frame_from(frame), time.monotonic_ns()))
+        if len(self._noticed) > _MOST_NOTICED:
+            self._read()
+
+    def _read(self) -> None:
+        """Count the calls that were written down."""
+        with self._lock:
+            while self._noticed:
+                (fingerprint, name), frame, moment = self._noticed.popleft()
+                self._count += 1
+                self._order = (self._order * _FACTOR + _number(fingerprint)) & _MASK
+                self._latest = Call(fingerprint, name, frame, moment)
+                if self._tells_orders:
+                    self._orders.append(self._order)
+                if self._count <= _MOST_CALLS:
+                    self._calls.append(self._latest)
+
+    @property
+    def count(self) -> int:
+        """How many calls there were in this section."""
+        return self._count + len(self._noticed)
+
+    @property
+    def order(self) -> int:
+        """A number that tells the calls of this section from others."""
+        self._read()
+        return self._order
+
+    @property
+    def latest(self) -> Call | None:
+        """The latest call of this section."""
+        self._read()
+        return self._latest
 
     def take_orders(self) -> list[int]:
         """Return ``order`` after each call of this section that was not taken yet."""
-        orders = self._orders or ()
-        return [orders.popleft() for _ in range(len(orders))] if orders else []
+        self._read()
+        with self._lock:
+            taken, self._orders = self._orders, []
+        return taken
 
     def exchange(self, said: str) -> dict[int, str]:
         """Return what every rank says at this point of its section, by rank.
@@ -149,13 +188,14 @@ class Guard:
         Raises:
           DesyncError: another rank does not come here.
         """
-        self.notice("exchange", "exchange")
+        self.notice(("exchange", "exchange"), sys._getframe(1))
         entries = self._meet(said, lambda: [])
         return {rank: entry[-1] for rank, entry in entries.items()}
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """The calls of this section, the first some thousand."""
+        self._read()
         return tuple(self._calls)
 
     def rows(self) -> list[list[str]]:
@@ -165,7 +205,7 @@ class Guard:
                 f"call {number}, {one.name} #{one.fingerprint[:8]}",
                 f"{self._place(one)}: {self._code(one)}",
             ]
-            for number, one in enumerate(self._calls, 1)
+            for number, one in enumerate(self.calls, 1)
         ]
 
     def _place(self, call: Call) -> str:
@@ -351,6 +391,7 @@ def guard(*, strict: bool = False, patience: float = 120.0) -> Guard:
     return made
 
 
+@lru_cache(4_096)
 def _number(fingerprint: str) -> int:
     """Return a number of a fingerprint, the same in all processes."""
     return int.from_bytes(fingerprint[:8].encode())

@@ -314,7 +314,7 @@ class Executable:
             return False
         place = layouts.index(None)
         rank = len(self.in_avals[self.kept_args[place]].shape)
-        layouts[place] = NoticingLayout(rank, partial(_notice, self.fingerprint, self.name))
+        layouts[place] = NoticingLayout(rank, self.fingerprint, self.name)
         return True
 
     def _moves(self, args: Sequence[Any]) -> bool:
@@ -326,12 +326,6 @@ class Executable:
             and not has_sharding(args[index], wanted[index])
             for index in self.kept_args
         )
-
-
-def _notice(fingerprint: str, name: str) -> None:
-    guard = launch_hook.value
-    if guard is not None:
-        guard.notice(fingerprint, name)
 
 
 _FROM_HOST = "from the host"

@@ -8,28 +8,32 @@ others cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from typing import Any
 
 from jxkernel._jaxlib import XlaLayout
+from jxkernel.config import launch_hook
 
 __all__ = ["NoticingLayout"]
 
 
 class NoticingLayout:
-    """The row-major layout of an argument, which tells of each call.
+    """The row-major layout of an argument, which tells the guard of each call that C++ answers.
 
     Args:
       rank: how many axes the argument has.
-      notice: called before each call that C++ answers; it may not raise.
+      fingerprint: the program's.
+      name: the program's.
     """
 
-    __slots__ = ("_layout", "_notice")
+    __slots__ = ("_layout", "_program")
 
-    def __init__(self, rank: int, notice: Callable[[], object]) -> None:
+    def __init__(self, rank: int, fingerprint: str, name: str) -> None:
         self._layout = XlaLayout(tuple(range(rank))[::-1])
-        self._notice = notice
+        self._program = fingerprint, name
 
     def _to_xla_layout(self, dtype: Any) -> Any:
-        self._notice()
+        guard = launch_hook.value
+        if guard is not None:
+            guard.notice(self._program, sys._getframe(1))
         return self._layout

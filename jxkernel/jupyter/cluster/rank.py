@@ -96,8 +96,10 @@ def look(number: int, patience: float) -> dict[str, Any]:
 def _given(job: Job, is_done: bool) -> Given:
     """Return what a job has given since it was looked at."""
     guard = launch_hook.value
-    # The count first: what was given before so many calls is taken after it.
-    calls = (0, ()) if guard is None else (guard.count, tuple(guard.take_orders()))
+    calls: tuple[int, tuple[int, ...]] = 0, ()
+    if guard is not None and guard.section == job.number:  # else it has not begun
+        # The count first: what was given before so many calls is taken after it.
+        calls = guard.count, tuple(guard.take_orders())
     outputs = tuple(job.outputs.take())
     return Given(is_done, is_done and job.error is not None, *calls, outputs, job.outputs.line)
 
