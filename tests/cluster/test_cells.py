@@ -71,6 +71,45 @@ def test_a_jitted_cell_runs_on_the_cluster(pair, spmd):
     assert spmd("float(doubled.sum())").shown == [{"text/plain": "12.0"}]
 
 
+SCALED = """@jx.jit
+def scaled(a):
+    b = a * 2
+    return b.sum()
+scaled(x)
+"""
+
+
+def test_what_ranks_trace_is_marked_in_the_cell_and_told(pair):
+    before = pair.session.marks
+    ran = pair.attempt(f"%%spmd\n{SCALED}", cell_id="the cell")
+    assert ran.error is None, ran.printed
+    assert pair.session.marks == before + 1
+    *_, marked = pair.session.marked.values()
+    assert marked.function.name == "scaled"
+    assert pair.session.identity_of(marked.function.file) == "the cell"
+    assert "b in scaled: traced, f32[4@x]" in pair.run("%jx why b").printed
+    pair.run("%%spmd\nscaled(x)", cell_id="another")
+    assert pair.session.marks == before + 1
+
+
+def test_views_of_ranks_name_their_cells_and_stand_once_where_they_agree(pair, spmd):
+    assert spmd(SCALED).error is None
+    number = pair.session.maps[-1][0]
+    ledger = spmd("%jx ledger").shown
+    assert all(f" {number} " in one["text/plain"] for one in ledger)
+    for line, told in (("%jx map", f"(Cell {number}, line "), ("%jx stages scaled(x)", "jaxpr")):
+        ran = spmd(line)
+        assert len(ran.shown) == 1, line
+        assert told in ran.shown[0]["text/plain"]
+
+
+def test_what_hooks_show_at_the_end_of_a_cell_is_its_output(spmd):
+    spmd("show = lambda: print('a figure')\nget_ipython().events.register('post_execute', show)")
+    ran = spmd("print('drawn')")
+    spmd("get_ipython().events.unregister('post_execute', show)")
+    assert ran.printed == "drawn\na figure\n"
+
+
 def test_variables_last_and_stay_on_their_ranks(pair, spmd):
     spmd("only_there = rank + 1")
     assert spmd("print(only_there)").printed == "[rank 0] 1\n[rank 1] 2\n"

@@ -20,6 +20,7 @@ from jxkernel.jupyter.cluster.engines import Engines
 from jxkernel.jupyter.cluster.folding import error_of, interruption
 from jxkernel.jupyter.cluster.showing import Showing
 from jxkernel.jupyter.cluster.watch import Limits, Watch
+from jxkernel.observe.provenance import Provenance
 
 __all__ = ["Cluster"]
 
@@ -43,6 +44,7 @@ class Cluster:
       held: the devices of each rank and what they held when it was last known, by rank.
       watch: what looks at the job that runs; None where none does.
       stuck: ranks that wait in C++ for others, and must join anew.
+      maps: the maps of what the latest job traced, each with the numbers of the cells of its files.
 
     Raises:
       UsageError: ipyparallel is not installed.
@@ -58,6 +60,7 @@ class Cluster:
         self.lost: dict[int, str] = {}
         self.stuck: set[int] = set()
         self.held: dict[int, dict[str, Any]] = {}
+        self.maps: list[tuple[Provenance, dict[str, int]]] = []
         self.watch: Watch | None = None
         self._host = host
         self._credentials = Credentials.of_folder(tls) if tls else None
@@ -274,6 +277,7 @@ class Cluster:
             self.held.update({rank: state["held"] for rank, state in watch.ended.items()})
             self.lost.update(watch.lost)
             self.stuck.update(watch.stuck)
+            self.maps = [one for state in watch.ended.values() for one in state["maps"]]
             at_end(watch)
         error = error_of(watch, self.size) or self._disorder(watch)
         error = error or interruption(watch, self.size)

@@ -41,4 +41,16 @@ class ClusterMagics(Magics):
         if showing is None:
             is_live = hasattr(self._session.shell, "kernel")
             showing = self._showing[found] = Showing(found.size, is_live)
-        found.run_cell(cell, self._session.shell.execution_count, showing)
+        number = self._session.running.number or self._session.shell.execution_count
+        try:
+            found.run_cell(cell, number, showing)
+        finally:
+            self._remember(found)
+
+    def _remember(self, found: Cluster) -> None:
+        """Have what the ranks traced marked in the notebook's cells, and told by ``%jx why``."""
+        numbers = getattr(self._session.shell.compile, "_filename_map", {})
+        for provenance, files in found.maps:
+            numbers.update(files)
+            self._session.remember(provenance)
+        found.maps.clear()

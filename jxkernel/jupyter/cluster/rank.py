@@ -28,12 +28,15 @@ from jxkernel.jupyter.cluster.rows import Given
 from jxkernel.jupyter.cluster.running import describe_error, place_of, run_cell
 from jxkernel.jupyter.cluster.streams import JobPublisher, JobStream
 from jxkernel.jupyter.cluster.worker import Job, Worker
+from jxkernel.jupyter.session.session import session_of
+from jxkernel.observe.provenance import Provenance
 
 __all__ = ["calls", "clock", "interrupt", "look", "moments", "prepare", "start", "state"]
 
 _worker = Worker()
 _moments = Moments()
 _watcher = Watcher(_moments)
+_maps: list[Provenance] = []
 
 
 def prepare() -> dict[str, Any]:
@@ -90,6 +93,7 @@ def look(number: int, patience: float) -> dict[str, Any]:
         "count": 0 if guard is None else guard.count,
         "order": 0 if guard is None else guard.order,
         "held": state(),
+        "maps": _taken_maps(),
     }
 
 
@@ -170,14 +174,40 @@ def _run_cell(source: str, count: int) -> dict[str, str]:
     shell: Any = get_ipython()
     guard = launch_hook.value
     if guard is None:  # a cell before has left the group
-        run_cell(shell, source, count)
+        _run_seen(shell, source, count)
         return recovery.small_digests(shell)
     end = _moments.begin(guard.section, count)
     try:
-        run_cell(shell, source, count)
+        _run_seen(shell, source, count)
     finally:
         end(guard.calls, guard.count)
     return recovery.small_digests(shell)
+
+
+def _run_seen(shell: Any, source: str, count: int) -> None:
+    """Run a cell as one of this engine's session, and keep the maps of what it traced."""
+    session = session_of(shell)
+    assert session is not None
+    before = {id(one) for _, one in session.maps}
+    try:
+        with session.within(source, count):
+            run_cell(shell, source, count)
+    finally:
+        _maps.extend(one for _, one in session.maps if id(one) not in before)
+
+
+def _taken_maps() -> list[tuple[Provenance, dict[str, int]]]:
+    """Return the maps that were not told yet, on the first rank alone, with the cells of files."""
+    group = runtime.joined()
+    maps, _maps[:] = [*_maps], []
+    if group is None or group.rank:
+        return []
+    shell: Any = get_ipython()
+    numbers: dict[str, int] = getattr(shell.compile, "_filename_map", {})
+    files = [{function.file for function in one.functions} & numbers.keys() for one in maps]
+    return [
+        (one, {file: numbers[file] for file in its}) for one, its in zip(maps, files, strict=True)
+    ]
 
 
 def _on_variables(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,12 +25,14 @@ def run_cell(shell: Any, source: str, count: int) -> None:
     name = shell.compile.cache(code, count, raw_code=source)
     tree = shell.transform_ast(shell.compile.ast_parse(code, name))
     last = tree.body.pop() if tree.body and _is_shown(tree.body[-1], source) else None
-    _run(shell, tree, name)
-    if last is not None:
-        value = _run(shell, ast.Expression(last.value), name)
+    try:
+        _run(shell, tree, name)
+        value = None if last is None else _run(shell, ast.Expression(last.value), name)
         if value is not None:
             data, metadata = shell.display_formatter.format(value)
             shell.display_pub.publish(data, metadata)
+    finally:
+        shell.events.trigger("post_execute")  # in which figures of a cell are shown
 
 
 def _is_shown(statement: ast.stmt, source: str) -> bool:

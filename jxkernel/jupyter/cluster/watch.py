@@ -160,7 +160,7 @@ class Watch:
             said = {"name": name, "message": str(error), "traceback": [str(error)]}
             given = Given(is_done=True, has_failed=True)
             state = {"done": True, "given": given, "value": None, "error": said}
-            state |= {"count": 0, "order": 0, "held": {"devices": [], "bytes": 0}}
+            state |= {"count": 0, "order": 0, "held": {"devices": [], "bytes": 0}, "maps": []}
         self.rows.take(rank, state["given"])
         if state["done"]:
             del self._asked[rank]

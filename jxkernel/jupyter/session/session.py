@@ -8,7 +8,8 @@ import linecache
 import secrets
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -195,6 +196,36 @@ class Session:
         self._reloads.before_cell()
         self._warn(self._stale.before_cell(running.text))
         self.teaching.before_cell(label, running.text)
+
+    @contextmanager
+    def within(self, source: str, number: int) -> Iterator[None]:
+        """Take a cell for the one that runs which IPython does not run itself.
+
+        Args:
+          source: the cell.
+          number: what the notebook counts it as.
+        """
+        look_anew()
+        label = f"In[{number}]"
+        span = events.span(events.CellFinished, cell=label, execution_count=number).start()
+        running = RunningCell(label, None, source, number), span
+        self._running.append(running)
+        events.emit(events.CellStarted, cell=label, execution_count=number)
+        self._warn(self._stale.before_cell(source))
+        error: BaseException | None = None
+        try:
+            yield
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            self._traces.forget()
+            # Another may have begun: the thread of a cell can come to its end long after it.
+            self._running[:] = [one for one in self._running if one is not running]
+            span.finish(error)
+            self._origins.after_cell(label)
+        self._warn(self._stale.after_cell(source))
+        self._warn_of_storms(label)
 
     def _come_last(self) -> None:
         """Let what other extensions do before a cell, such as reloading, come before us."""
