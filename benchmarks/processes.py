@@ -18,6 +18,7 @@ __all__ = [
     "ProcessCost",
     "Worker",
     "disk_cache_in",
+    "environment",
     "instructions_of_script",
     "measure_script",
     "run_module",
@@ -50,7 +51,8 @@ class ProcessCost:
     memory: float
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Return the variables of a process that is measured."""
     # Both libraries see the checkout's benchmarks and neither another's settings. PYTHON* goes as
     # well: PYTHONDONTWRITEBYTECODE would have every process compile all its modules again.
     settings = ("JAX_", "JXKERNEL_", "XLA_", "PYTHON")
@@ -104,7 +106,7 @@ class Worker:
         self._errors = errors.open("w+")
         self._process = subprocess.Popen(
             command,
-            env={**_environment(), OUTPUT: str(output)},
+            env={**environment(), OUTPUT: str(output)},
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -146,7 +148,7 @@ class Worker:
 def _output(command: list[str], variables: dict[str, str] | None = None) -> str:
     done = subprocess.run(
         command,
-        env={**_environment(), **(variables or {})},
+        env={**environment(), **(variables or {})},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -186,7 +188,7 @@ def measure_script(peer: Peer, source: str, variables: dict[str, str] | None = N
         start = perf_counter()
         process = subprocess.Popen(
             [peer.python, "-c", source.format(library=peer.library)],
-            env={**_environment(), **(variables or {})},
+            env={**environment(), **(variables or {})},
             cwd=ROOT,
             stdout=subprocess.DEVNULL,
             stderr=errors,

@@ -1,0 +1,198 @@
+"""What ``%jx cluster`` costs: ``python -m benchmarks.clusters --peer PYTHON``.
+
+Measures, with two ranks on this machine, starting against ipyparallel's own, a cell against a bare
+``%%px``, the guard, and collectives against real jax in processes of the same kind.  The two sides
+take turns.  Writes the last part of ``docs/clusters.md``.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from benchmarks.collectives import COLLECTIVES
+from benchmarks.groups import measure
+from benchmarks.processes import ROOT, Peer, environment
+from benchmarks.report import seconds_text
+from jxkernel.cluster import Service
+from jxkernel.cluster.service import free_port
+
+__all__ = ["Row", "batch", "main", "page", "pair"]
+
+PAGE = ROOT / "docs" / "clusters.md"
+HEADING = "## What it costs"
+
+_OWN = Peer("jxkernel", sys.executable)
+
+_START = """
+from time import perf_counter
+from jxkernel.jupyter.cluster.controller import Cluster
+began = perf_counter()
+cluster = Cluster(2)
+print(perf_counter() - began)
+cluster.stop()
+"""
+_START_THEIRS = """
+from time import perf_counter
+began = perf_counter()
+from ipyparallel import Cluster
+cluster = Cluster(n=2, engines="local", controller_ip="127.0.0.1", log_level=40)
+client = cluster.start_and_connect_sync()
+print(perf_counter() - began)
+client.close()
+cluster.stop_cluster_sync()
+"""
+_TRIPS = """
+import json
+from time import perf_counter
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "jxkernel")
+shell.run_cell("%jx cluster 2")
+from jxkernel.jupyter.cluster import answer
+[cluster] = answer._clusters.values()
+view = cluster.engines.client[:]
+view.block = True
+view.activate()
+seconds = {{"spmd": [], "px": []}}
+for _ in range({trips}):
+    for magic, found in seconds.items():
+        began = perf_counter()
+        shell.run_cell_magic(magic, "", "a = 1")
+        found.append(perf_counter() - began)
+cluster.stop()
+print(json.dumps(seconds))
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure beside another.
+
+    Attributes:
+      what: what was measured.
+      own: jxkernel's seconds.
+      other: the other's; None where it is measured against a limit alone.
+      goal: the ratio that is aimed at, or the seconds.
+    """
+
+    what: str
+    own: float
+    other: float | None
+    goal: float
+
+    @property
+    def ratio(self) -> float | None:
+        """The seconds relative to the other's."""
+        return None if self.other is None else self.own / self.other
+
+
+def _seconds(source: str) -> Any:
+    """Return what a program prints in the end, run in a process of its own."""
+    how: Any = {"cwd": ROOT, "env": environment(), "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-c", source], timeout=600, check=True, **how)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def starts(rounds: int) -> Row:
+    """Measure starting: the least of some, for what else runs on the machine only adds."""
+    own, other = [], []
+    for _ in range(rounds):
+        own.append(_seconds(_START))
+        other.append(_seconds(_START_THEIRS))
+    return Row("start of two engines, ipyparallel's own", min(own), min(other), 1.2)
+
+
+def trips(count: int) -> Row:
+    """Measure a cell's round trip."""
+    seconds = _seconds(_TRIPS.format(trips=count))
+    own, other = (median(seconds[magic][3:]) for magic in ("spmd", "px"))
+    return Row("round trip of a cell, bare `%%px`", own, other, 1.5)
+
+
+@contextmanager
+def pair(peer: Peer, address: str) -> Iterator[list[Any]]:
+    """Two processes that have formed a group."""
+    command = [peer.python, "-m", "benchmarks.collectives", peer.library]
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    ranks: list[Any] = [
+        subprocess.Popen([*command, str(rank), address], cwd=ROOT, env=environment(), **pipes)
+        for rank in range(2)
+    ]
+    try:
+        for rank in ranks:
+            while rank.stdout.readline() not in ("ready\n", ""):
+                pass
+        yield ranks
+    finally:
+        # All are told first that there are no more questions: jax's wait for each other.
+        for rank in ranks:
+            rank.stdin.close()
+        for rank in ranks:
+            rank.wait(timeout=60)
+            rank.stdout.close()
+
+
+def batch(ranks: Sequence[Any], what: str) -> float:
+    """Return the wall time of a call, of the slower process."""
+    for rank in ranks:
+        rank.stdin.write(f"{what}\n")
+        rank.stdin.flush()
+    return max(float(rank.stdout.readline()) for rank in ranks)
+
+
+def collectives(peer: Peer, rounds: int) -> list[Row]:
+    """Measure collectives: batches in turns, the least of them."""
+    service = Service(2)
+    theirs = f"127.0.0.1:{free_port('127.0.0.1')}"
+    rows = []
+    with pair(_OWN, service.address) as own, pair(peer, theirs) as other:
+        for what in COLLECTIVES:
+            pairs = [(batch(own, what), batch(other, what)) for _ in range(rounds)]
+            first, second = (min(column) for column in zip(*pairs, strict=True))
+            rows.append(Row(f"{what}, jax", first, second, 1.05))
+    service.stop()
+    return rows
+
+
+def page(rows: Sequence[Row]) -> str:
+    """Return the part of the page."""
+    lines = ["| what, against what | here | there | ratio | goal |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: |")
+    for row in rows:
+        there = "–" if row.other is None else seconds_text(row.other)
+        ratio = "–" if row.ratio is None else f"{row.ratio:.2f}"
+        goal = seconds_text(row.goal) if row.other is None else f"{row.goal:.2f}"
+        lines.append(f"| {row.what} | {seconds_text(row.own)} | {there} | {ratio} | {goal} |")
+    return "\n".join([HEADING, "", _TEXT, "", *lines, ""])
+
+
+_TEXT = """Written by `python -m benchmarks.clusters`, with two ranks on one machine. The two sides
+take turns; a start and a collective are the least of some, a round trip the median."""
+
+
+def main() -> None:
+    """Measure, and write the part of the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.clusters", description=__doc__)
+    parser.add_argument("--peer", required=True, help="the interpreter of an environment with jax")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--trips", type=int, default=60)
+    options = parser.parse_args()
+    rows = [
+        starts(options.rounds),
+        trips(options.trips),
+        Row("guard, one comparison", measure(2).guard, None, 2e-3),
+        *collectives(Peer("jax", options.peer), 100 * options.rounds),
+    ]
+    before = PAGE.read_text(encoding="utf-8").partition(HEADING)[0].rstrip()
+    PAGE.write_text(f"{before}\n\n{page(rows)}", encoding="utf-8")
+    print(f"wrote {PAGE}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
