@@ -3,6 +3,7 @@
 import pytest
 
 from jxkernel.jupyter.cluster.answer import cluster_of
+from jxkernel.jupyter.cluster.rows import Rows
 from jxkernel.jupyter.cluster.showing import Showing
 
 WAIT = """
@@ -83,6 +84,16 @@ def test_a_display_that_ranks_change_is_one_with_what_each_shows(pair, spmd, mon
     assert bundles[-1] == ("[rank 0] 0\n[rank 1] 1", True)
     cluster.run_cell("shown.update('again')", 8, showing)
     assert bundles[-1] == ("'again'", True)
+
+
+def test_an_alarm_that_is_not_confirmed_ends_no_cell(spmd, monkeypatch):
+    def alarm(self):
+        self.differ = True
+
+    monkeypatch.setattr(Rows, "_compare", alarm)
+    ran = spmd("import time\nfloat(jx.jit(lambda x: x.sum())(x))\ntime.sleep(3)\nprint('end')")
+    assert ran.error is None, ran.printed
+    assert ran.printed.startswith("end\n")
 
 
 def test_what_ranks_clear_is_taken_away_and_the_rest_stays(pair, spmd, capsys):

@@ -278,6 +278,8 @@ class Cluster:
             self.lost.update(watch.lost)
             self.stuck.update(watch.stuck)
             self.maps = [one for state in watch.ended.values() for one in state["maps"]]
+            if watch.has_one_order:
+                watch.rows.trust()
             at_end(watch)
         error = error_of(watch, self.size) or self._disorder(watch)
         error = error or interruption(watch, self.size)
@@ -289,13 +291,12 @@ class Cluster:
     def _disorder(self, watch: Watch) -> DesyncError | None:
         """Return the error of ranks that made their calls in different orders, if they did."""
         orders = {state["order"] for state in watch.ended.values()}
-        if len(orders) < 2 and not watch.rows.differ:
+        if watch.has_one_order or (len(orders) < 2 and not watch.rows.differ):
             return None
         ranks = sorted({*watch.ended, *watch.stuck})
         replies = {rank: self.engines.apply(rank, engine.calls) for rank in ranks}
-        return order_difference(
-            {rank: reply.get(_PREPARE_SECONDS) for rank, reply in replies.items()}
-        )
+        rows = {rank: reply.get(_PREPARE_SECONDS) for rank, reply in replies.items()}
+        return order_difference(rows)
 
     def _broken(self) -> ClusterError:
         which = "; ".join(f"rank {rank} {why}" for rank, why in sorted(self.lost.items()))

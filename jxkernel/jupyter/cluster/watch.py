@@ -16,6 +16,7 @@ _PATIENCE_SECONDS = 0.25
 _STEP_SECONDS = 0.02
 _DESYNC_SECONDS = 1.0
 _DIFFER_SECONDS = 2.0
+_ANSWER_SECONDS = 2.0
 
 
 class Limits:
@@ -114,13 +115,32 @@ class Watch:
         patience = self._limits.after_loss if self.lost else self._limits.after_error
         return now - self._ending > patience
 
+    @property
+    def has_one_order(self) -> bool:
+        """Whether all ranks have ended, and made the same calls."""
+        orders = {state["order"] for state in self.ended.values()}
+        return len(orders) < 2 and not (self.lost or self.stuck or self._asked)
+
     def _have_differed(self) -> bool:
         """Whether ranks called known programs in different orders, and none says so itself."""
         if not self.rows.differ:
             return False
         now = time.monotonic()
         self._differing = self._differing or now
-        return now - self._differing > _DIFFER_SECONDS
+        if now - self._differing <= _DIFFER_SECONDS:
+            return False
+        self._differing = now
+        return self._calls_differ()
+
+    def _calls_differ(self) -> bool:
+        """Whether the ranks say that they made other calls, as far as all have come."""
+        ranks = [rank for rank in (*self.running, *self.ended) if rank not in self.lost]
+        replies = [self._apply(rank, engine.calls) for rank in ranks]
+        try:
+            told = [[call for call, _ in reply.get(_ANSWER_SECONDS)] for reply in replies if reply]
+        except Exception:  # ipyparallel's own kinds: one does not answer, which is told elsewhere
+            return False
+        return any(len(set(calls)) > 1 for calls in zip(*told, strict=False))
 
     def waiting(self) -> dict[int, dict[str, Any]]:
         """Return where ranks are that seem to wait for others, by rank."""
