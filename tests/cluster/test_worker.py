@@ -2,12 +2,15 @@
 
 import random
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
 from jxkernel.jupyter.cluster.worker import Job, Worker
+from jxkernel.jupyter.session.interrupts import interrupting_again
 
 LONG = 120
 
@@ -66,3 +69,17 @@ def test_a_job_that_does_not_come_out_is_left_to_its_thread():
     assert following.value == "at once"
     assert stays.done.wait(LONG)
     assert stays.value == "done"
+
+
+def test_an_interrupt_of_a_job_that_the_collector_drops_is_not_sent_to_the_main_thread(monkeypatch):
+    timers, told = [], []
+    monkeypatch.setattr(threading, "Timer", lambda *how: timers.append(how))
+    hook = interrupting_again(told.append)
+    dropped = SimpleNamespace(exc_type=KeyboardInterrupt)
+    thread = threading.Thread(target=hook, args=(dropped,))
+    thread.start()
+    thread.join()
+    assert (timers, told) == ([], [])
+    other = SimpleNamespace(exc_type=ValueError)
+    hook(other)
+    assert told == [other]

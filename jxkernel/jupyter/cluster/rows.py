@@ -22,7 +22,7 @@ from jxkernel.jupyter.cluster.outputs import Output
 __all__ = ["Given", "Row", "Rows", "folded", "grouped"]
 
 _LINES = 10
-_VIEW = re.compile(r"jxk\w+n\d+|ipykernel_\d+|l\d+x[0-9a-f]{8}|(?<='token': ')[0-9a-f]{8}-\d+")
+_VIEW = re.compile(r"jxk\w+n\d+|ipykernel_\d+|l\d+x[0-9a-f]+|(?<='token': ')[0-9a-f]{8}-\d+")
 
 
 class Given(NamedTuple):

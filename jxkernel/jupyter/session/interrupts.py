@@ -115,11 +115,12 @@ def interrupting_again(report: Callable[[Any], object]) -> Callable[[Any], objec
     """
 
     def hook(unraisable: Any) -> None:
-        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            report(unraisable)
+        elif threading.current_thread() is threading.main_thread():
             # At once, it would be raised in this hook, and dropped as well.
             threading.Timer(_STEP_SECONDS, interrupt_main).start()
-        else:
-            report(unraisable)
+        # One that a rank's job was sent is not the main thread's, which answers the notebook.
 
     return hook
 
