@@ -141,7 +141,7 @@ def test_in_a_kernel_a_control_acts_beside_a_running_cell(kernel: Kernel) -> Non
     subshell = kernel.subshell()
     running = kernel.send("reached = True\ngo.wait(60)\nmade = jnp.ones(2)")
     beside = "while 'reached' not in globals(): pass\nselector.x64.value = True"
-    updates(kernel, kernel.send_beside(beside, subshell), "is running: what it does")
+    updates(kernel, kernel.send_beside(beside, subshell), "is running: the change holds")
     request = kernel.send_beside("selector.apply_button.click()", subshell)
     updates(kernel, request, "64-bit dtypes on")
     kernel.send_beside("go.set()", subshell)
