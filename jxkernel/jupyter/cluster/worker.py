@@ -10,13 +10,36 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
 from jxkernel.jupyter.cluster.outputs import Outputs
 
 __all__ = ["Job", "Worker"]
+
+
+class _End:
+    """What is set once, in one step of C: an interrupt in an ``Event`` leaves its lock taken."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._told: SimpleQueue[None] = SimpleQueue()
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        self._is_set = True
+        self._told.put(None)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for it; one thread does."""
+        if not self._is_set:
+            with suppress(Empty):
+                self._told.get(timeout=seconds)
+        return self._is_set
 
 
 class Job:
@@ -33,7 +56,7 @@ class Job:
     def __init__(self, number: int, work: Callable[[], Any]) -> None:
         self.number = number
         self.outputs = Outputs()
-        self.done = threading.Event()
+        self.done = _End()
         self.value: Any = None
         self.error: BaseException | None = None
         self.thread: int = 0
