@@ -18,9 +18,9 @@ def test_every_primitive_has_its_operation_beside_it() -> None:
     renamed = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "not": "bitwise_not"}
     renamed |= {"regularized_incomplete_beta": "betainc", "while": "while_loop"}
     renamed |= {"linear_solve": "custom_linear_solve", "reduce_scatter": "psum_scatter"}
-    renamed["sharding_constraint"] = "with_sharding_constraint"
-    # Made by other operations alone: sorting, windows of a given function and their derivatives.
-    without = {"copy", "eq_to", "le_to", "lt_to", "select_and_gather_add"}
+    renamed |= {"sharding_constraint": "with_sharding_constraint", "approx_top_k": "approx_max_k"}
+    # Made by other operations alone: moves, sorting, windows of a given function, derivatives.
+    without = {"copy", "device_put", "eq_to", "le_to", "lt_to", "select_and_gather_add"}
     without |= {"reduce_window_max", "reduce_window_min", "reduce_window_sum"}
     without |= {"select_and_scatter_add"}
     names = {name.removesuffix("_p") for name in lax.__all__ if name.endswith("_p")} - without

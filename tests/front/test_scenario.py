@@ -65,6 +65,7 @@ def change_the_shape_and_read_why(notebook: Notebook) -> None:
 
 def click_an_equation(notebook: Notebook) -> None:
     notebook.run(4)
+    notebook.cell(4).locator(".jp-jxk-mark").first.wait_for()  # lines with marks are taller
     view = shown(notebook, 4)
     view.scroll_into_view_if_needed()
     view.get_by_role("treeitem").filter(has_text="cos").click()

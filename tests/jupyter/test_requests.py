@@ -75,7 +75,7 @@ def test_all_builds_of_a_ledger_are_given_to_its_own_session(
     assert (told["left_out"], told["timeline"]["bars"][0]["row"]) == (0, 9)
     view = notebook.run("%jx ledger", "asks").value.data
     assert (len(view["rows"]), view["left_out"], view["token"]) == (300, 8, told["token"])
-    with pytest.raises(LookupError, match="is over: run its cell again"):
+    with pytest.raises(LookupError, match="has ended: run its cell again"):
         requests.builds("0123 f")
 
 
