@@ -1,6 +1,7 @@
 """A notebook without a front end: IPython in this process, its outputs kept."""
 
 import atexit
+import gc
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -103,10 +104,16 @@ def opened() -> Iterator[Notebook]:
     finally:
         unload_ipython_extension(notebook.shell)
         atexit.unregister(notebook.shell.atexit_operations)
-        # Flushing the cache of outputs would collect garbage, which takes most of a test's time.
+        # Flushing the cache of outputs would collect garbage, which takes most of a test's time:
+        # that is done once a module.
         notebook.shell.displayhook.do_full_cache = False
         notebook.shell.atexit_operations()
         InteractiveShell.clear_instance()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _garbage_collected() -> None:
+    gc.collect()
 
 
 @pytest.fixture
