@@ -204,19 +204,27 @@ TABLE = (
         "A carry that a loop makes strong is strong where the loop reads it.",
         program=r"lax\.scan\(",
     ),
-    Meant("value", "Zeros come in from the left of 4 bits without a sign.", program=r"uint4"),
+    Meant(
+        "value",
+        "Zeros come in from the left of 4 bits without a sign.",
+        program=r"(?s)(?=.*uint4).*(right_shift|shift_right|>>)",
+    ),
     Meant(
         "value",
         "Integers become floats before they are negated or subtracted.",
-        program=r"soft_sign\(|soft_?max\(",
+        program=r"(?s)(?=.*(soft_sign|soft_?max)\().*(int|bool|True|False)",
     ),
     Meant("value", "A single sample has no area.", program=r"trapezoid\(", nan=True),
     Meant(
         "value",
         "Densities of NaN are NaN, and those of large parameters lose their digits in both.",
-        program=r"(gamma|chi2)\.logpdf\(",
+        program=r"(?s)(?=.*(gamma|chi2)\.logpdf\().*(nan|inf|e\+?\d\d|\d{5})",
     ),
-    Meant("value", "Subnormal numbers have parts.", program=r"frexp\("),
+    Meant(
+        "value",
+        "Subnormal numbers have parts.",
+        program=r"(?s)(?=.*frexp\().*e-(3[89]|4\d|30[89]|3[12]\d)",
+    ),
     Meant(
         "shape",
         "A promise that values differ changes nothing where it is broken.",
@@ -229,7 +237,11 @@ TABLE = (
     ),
     Meant("value", "Each parameter has a draw of its own.", program=r"weibull_min\("),
     Meant("value", "Infinity has a whole part, and no other.", program=r"modf\(", nan=True),
-    Meant("value", "NaN of either sign is above all numbers.", program=r"top_k\("),
+    Meant(
+        "value",
+        "NaN of either sign is above all numbers.",
+        program=r"(?s)(?=.*top_k\().*(nan|inf)",
+    ),
     Meant(
         "value",
         "Incomplete functions have the values that they have for large parameters too.",
