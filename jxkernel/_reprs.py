@@ -3,12 +3,18 @@
 import reprlib
 import weakref
 from collections.abc import Callable
+from enum import Enum
 from functools import cache
+from itertools import islice
+from types import BuiltinFunctionType, EllipsisType, FunctionType, NoneType
 from typing import Any
 
-__all__ = ["guarded_text", "in_words", "look_anew", "seen_in_words"]
+__all__ = ["guarded_text", "in_plain_words", "in_words", "look_anew", "seen_in_words"]
 
 _REMEMBERED = 1_000
+_NUMBERS_AND_TEXTS = (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range)
+_PLAIN = frozenset((*_NUMBERS_AND_TEXTS, type, BuiltinFunctionType, FunctionType))
+"""Types whose own text runs no code of a program."""
 
 
 def guarded_text(text: Callable[[Any], str], value: Any) -> str:
@@ -74,9 +80,27 @@ def seen_in_words(value: Any, limit: int) -> str:
     return _cut(guarded_text(_brief(_seen, limit).repr, value), limit)
 
 
+def in_plain_words(value: Any, limit: int) -> str:
+    """Return the same without running a ``__repr__`` of a program: it may compute."""
+    return _cut(_plain_text(value, limit), limit)
+
+
 def look_anew() -> None:
     """Have objects asked again, because they may have changed."""
     _seen.clear()
+
+
+def _plain_text(value: Any, limit: int) -> str:
+    kind = type(value)
+    if kind in _PLAIN:
+        return _brief(repr, limit).repr(value)
+    if kind is tuple or kind is frozenset:
+        texts = ", ".join([_plain_text(one, limit) for one in islice(value, limit // 3 + 1)])
+        comma = "," if kind is tuple and len(value) == 1 else ""
+        return f"({texts}{comma})" if kind is tuple else f"frozenset({{{texts}}})"
+    if issubclass(kind, Enum) and kind.__repr__ is Enum.__repr__:
+        return Enum.__repr__(value)
+    return object.__repr__(value)
 
 
 def _cut(text: str, limit: int) -> str:

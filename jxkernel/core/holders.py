@@ -1,7 +1,8 @@
 """What holds an object: the variables, closures, attributes and containers that keep it alive.
 
 The search goes in breadth, all objects at once: each step is one scan of what the collector knows.
-It looks at objects and changes none.
+It looks at objects and runs nothing of theirs: no property, no ``__getattr__``, no ``__iter__`` and
+no ``__repr__``, for these may compute, and what an object says of its class may be a lie.
 """
 
 from __future__ import annotations
@@ -12,10 +13,19 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
-from types import CellType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
-from typing import Any, cast
+from types import (
+    CellType,
+    FrameType,
+    FunctionType,
+    GeneratorType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    ModuleType,
+    TracebackType,
+)
+from typing import Any
 
-from jxkernel._reprs import in_words
+from jxkernel._reprs import in_plain_words
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Trace, Tracer
 from jxkernel.records import record
@@ -34,6 +44,10 @@ _MACHINERY = frozenset(
 )
 # What IPython keeps of results and inputs: Out, _, __, _1, _i, _oh ...
 _OF_IPYTHON = r"_+\d*|_i+\d*|_oh|_dh|_ih|Out|In"
+_bases_of: Any = vars(type)["__mro__"].__get__
+_names_of_class: Any = vars(type)["__dict__"].__get__
+_items_of: Any = vars(dict)["items"]
+_SEQUENCES: tuple[Any, ...] = (list, tuple, deque)
 
 
 @record()
@@ -123,10 +137,7 @@ class _Search:
                 continue
             for referent in gc.get_referents(referrer):
                 for one in wanted.get(id(referent), ()):
-                    try:
-                        further += self._follow(referrer, one)
-                    except Exception:  # an object's attributes and class may be foreign code
-                        continue
+                    further += self._follow(referrer, one)
         return [] if is_last else further
 
     def _follow(self, referrer: Any, one: _Reached) -> Iterator[_Reached]:
@@ -147,7 +158,7 @@ class _Search:
         if step is None:
             return
         # The dictionary of an object's attributes is no container of its own.
-        is_attribute = not isinstance(referrer, CellType) and not step
+        is_attribute = type(referrer) is not CellType and not step
         way = re.sub(_FIRST_KEY, r".\1", one.way) if is_attribute else one.way
         if self.anonymous[one.of] is None and not _is_passing(referrer):
             kind = type(referrer).__name__
@@ -172,25 +183,37 @@ def _referrers(values: tuple[Any, ...]) -> list[Any]:
 
 def _is_own(referrer: Any) -> bool:
     """Whether a referrer is this package's or the interpreter's machinery."""
-    if isinstance(referrer, (TracebackType, ModuleType, Iterator, _Reached)):
-        return not isinstance(referrer, GeneratorType)
-    if isinstance(referrer, FrameType):
+    kind = _kind_of(referrer)
+    if issubclass(kind, (TracebackType, ModuleType, Iterator, _Reached)):
+        return kind is not GeneratorType
+    if kind is FrameType:
         return is_internal(referrer.f_code) or _is_over(referrer)
-    if type(referrer).__module__.partition(".")[0] in _MACHINERY:
+    if _package_of(kind) in _MACHINERY:
         return True
-    return isinstance(referrer, (Trace, Tracer)) and not isinstance(referrer, Mapping)
+    return issubclass(kind, (Trace, Tracer)) and not issubclass(kind, Mapping)
 
 
 def _is_passing(referrer: Any) -> bool:
     """Whether an object says nothing by its type: it is a part of others, or of this package."""
-    if isinstance(referrer, (dict, tuple, CellType)):
+    kind = _kind_of(referrer)
+    if issubclass(kind, (dict, tuple, CellType)):
         return True
-    return type(referrer).__module__.partition(".")[0] == __name__.partition(".")[0]
+    return _package_of(kind) == __name__.partition(".")[0]
+
+
+def _kind_of(one: object) -> Any:
+    """Return an object's type, whatever it says of its class."""
+    return type(one)
+
+
+def _package_of(kind: type) -> str:
+    module = _names_of_class(kind).get("__module__", "")
+    return module.partition(".")[0] if type(module) is str else ""
 
 
 def _is_over(frame: Any) -> bool:
     """Whether an object is the frame of a call that is over: a traceback holds it."""
-    if not isinstance(frame, FrameType):
+    if type(frame) is not FrameType:
         return False
     current = inspect.currentframe()
     while current is not None:
@@ -202,29 +225,31 @@ def _is_over(frame: Any) -> bool:
 
 def _module_of(namespace: Any) -> ModuleType | None:
     """Return the module whose names a dictionary holds."""
-    if not isinstance(namespace, dict):
+    if _kind_of(namespace) is not dict:
         return None
-    module = sys.modules.get(cast("dict[str, str]", namespace).get("__name__", ""))
-    return module if module is not None and vars(module) is namespace else None
+    name = namespace.get("__name__")
+    module = sys.modules.get(name) if type(name) is str else None
+    return module if module is not None and _dictionary_of(module) is namespace else None
 
 
 def _named(referrer: Any, held: Any) -> str | None:
     """Return how a namespace calls an object, with a place for the way from there, or None."""
-    if isinstance(referrer, FrameType):
+    kind = _kind_of(referrer)
+    if kind is FrameType:
         for name, value in referrer.f_locals.items():
             if value is held:
                 place = f"{referrer.f_code.co_filename}:{referrer.f_lineno}"
                 return f"{name}{{way}}, a local variable of {referrer.f_code.co_name} ({place})"
         return None
-    module = _module_of(referrer)
-    if module is not None:
-        for name, value in vars(module).items():
-            if value is held and not (module.__name__ == "__main__" and is_history_name(name)):
-                return f"{name}{{way}}, a global variable of {module.__name__}"
+    if _module_of(referrer) is not None:
+        module = referrer["__name__"]
+        for name, value in referrer.items():
+            if value is held and not (module == "__main__" and is_history_name(name)):
+                return f"{name}{{way}}, a global variable of {module}"
         return None
-    if isinstance(referrer, ClosedJaxpr):
+    if kind is ClosedJaxpr:
         return f"a constant of the program of {referrer.jaxpr.name or 'a function'}"
-    if isinstance(referrer, FunctionType) and referrer.__defaults__ is held:
+    if kind is FunctionType and referrer.__defaults__ is held:
         code = referrer.__code__
         place = f"{code.co_filename}:{code.co_firstlineno}"
         return None if is_internal(code) else f"the defaults{{way}} of {code.co_name} ({place})"
@@ -261,32 +286,43 @@ def _names_of_cells(cells: tuple[CellType, ...]) -> dict[int, str]:
 
 def _step(referrer: Any, held: Any) -> str | None:
     """Return the way from a container or object to what it holds, or None."""
-    if isinstance(referrer, dict):
-        items = cast("dict[Any, Any]", referrer).items()
-        return next((f"[{_key(key)}]" for key, value in items if value is held), None)
-    if isinstance(referrer, (list, tuple, deque)):
-        values = cast("list[Any]", referrer)
-        return next((f"[{i}]" for i, value in enumerate(values) if value is held), None)
-    if isinstance(referrer, (set, frozenset)):
+    kind = _kind_of(referrer)
+    if issubclass(kind, dict):
+        items: Any = _items_of(referrer)
+        return next((f"[{_key(key)}]" for key, one in items if one is held), None)
+    for container in _SEQUENCES:
+        if issubclass(kind, container):
+            places = enumerate(container.__iter__(referrer))
+            return next((f"[{place}]" for place, one in places if one is held), None)
+    if issubclass(kind, (set, frozenset)):
         return " (an element of it)"
-    if isinstance(referrer, CellType):
+    if kind is CellType or _dictionary_of(referrer) is held:
         return ""
-    for name in _attributes(referrer):
-        if getattr(referrer, name, None) is held:
-            return f".{name}"
-    if getattr(referrer, "__dict__", None) is held:
-        return ""
-    return None
+    return next((f".{name}" for name, one in _attributes_of(referrer) if one is held), None)
 
 
 def _key(key: Any) -> str:
-    return in_words(key, _KEY_LENGTH)
+    return in_plain_words(key, _KEY_LENGTH)
 
 
-def _attributes(one: Any) -> list[str]:
-    """Return the names of an object's own attributes, in its dictionary or its slots."""
-    names = list(getattr(one, "__dict__", {}))
-    for kind in type(one).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        names.extend((slots,) if isinstance(slots, str) else slots)
-    return names
+def _attributes_of(one: Any) -> Iterator[tuple[str, Any]]:
+    """Yield an object's own attributes, those in its dictionary and those in its slots."""
+    yield from (_dictionary_of(one) or {}).items()
+    for kind in _bases_of(type(one)):
+        names = _names_of_class(kind)
+        if "__slots__" in names:
+            for name, slot in names.items():
+                if type(slot) is MemberDescriptorType:
+                    try:
+                        yield name, slot.__get__(one)
+                    except AttributeError:  # an empty slot
+                        continue
+
+
+def _dictionary_of(one: Any) -> dict[str, Any] | None:
+    """Return the dictionary of an object's attributes, if it has one."""
+    for kind in _bases_of(type(one)):
+        found = _names_of_class(kind).get("__dict__")
+        if type(found) in (GetSetDescriptorType, MemberDescriptorType):
+            return found.__get__(one)
+    return None

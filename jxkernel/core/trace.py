@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from jxkernel._jaxlib import set_tracer_class
-from jxkernel.config import trace_state
+from jxkernel.config import no_tracing, trace_state
 from jxkernel.core.avals import ShapedArray, register_abstractifier
 from jxkernel.errors import (
     ConcretizationTypeError,
@@ -31,6 +31,7 @@ from jxkernel.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
+from jxkernel.events import private
 from jxkernel.source import Frame, current_user_frame
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "evaluating",
     "install_base_trace",
     "is_unknown",
+    "looking",
     "place_in_source",
     "place_of",
     "set_current",
@@ -169,6 +171,33 @@ def eval_context() -> Generator[None]:
     12.0
     """
     with set_current(base_trace()):
+        yield
+
+
+class _Looking(Trace):
+    """Refuses every operation."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.parent = self
+
+    def process(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """Raise: what only looks computes nothing."""
+        raise RuntimeError(f"{primitive.name} is not run for one who only looks")
+
+
+_looking = _Looking()
+
+
+@contextmanager
+def looking() -> Generator[None]:
+    """Refuse operations in this block, in which foreign code runs only to see what objects hold.
+
+    The ``__repr__`` or the flatten function of a user's class may compute.  What it computes would
+    be built, shown as the user's own, and become a part of the program that is traced.
+    """
+    with private(), no_tracing(True), set_current(_looking):
         yield
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from jxkernel import runtime, tree
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.core.holders import Holders, holders_of, is_history_name
+from jxkernel.core.trace import looking
 from jxkernel.observe.explain import format_size
 from jxkernel.runtime import ArrayImpl
 
@@ -447,7 +448,8 @@ def _ways(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (ArrayImpl, ModuleType, type, str, int, float)):
         return
     try:
-        pairs, _ = tree.flatten_with_path(value)
+        with looking():
+            pairs, _ = tree.flatten_with_path(value)
     except Exception:  # foreign flatten functions, dict keys that cannot be sorted
         return
     for path, leaf in pairs:

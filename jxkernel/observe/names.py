@@ -22,7 +22,7 @@ from jxkernel import source, tree
 from jxkernel._reprs import seen_in_words
 from jxkernel.core.avals import abstractify, shape_text
 from jxkernel.core.jaxpr import Var
-from jxkernel.core.trace import Tracer, state
+from jxkernel.core.trace import Tracer, looking, state
 from jxkernel.transforms.stage import StageTrace, StageTracer
 
 __all__ = ["CodeNotes", "NameWatch", "Note", "Value", "describe"]
@@ -284,6 +284,12 @@ def _describe(value: Any) -> Value | None:
         return None
     if isinstance(value, _PLAIN):
         return Value("static", seen_in_words(value, _TEXT_LENGTH))
+    with looking():
+        return _described(value)
+
+
+def _described(value: Any) -> Value:
+    """Say what a container or an object is."""
     leaves = tree.leaves(value)
     tracers = [leaf for leaf in leaves if isinstance(leaf, Tracer)]
     arrays = tuple(leaf for leaf in leaves if _is_array(leaf))

@@ -91,19 +91,92 @@ def test_attributes_and_constants_of_programs() -> None:
     assert not any("['" in one for one in named)
 
 
-def test_objects_that_cannot_be_asked_are_passed_over() -> None:
-    class Proxy:
-        def __init__(self, held: Any) -> None:
-            self.held = held
+RAN: list[str] = []
 
-        def __getattribute__(self, name: str) -> Any:
-            raise RuntimeError("outside of its context")
 
+class Telling:
+    """Tells of all that is asked of it, and of what it holds nothing right."""
+
+    def __getattribute__(self, name: str) -> Any:
+        RAN.append(name)
+        raise RuntimeError("outside of its context")
+
+    def __repr__(self) -> str:
+        RAN.append("repr")
+        return "told"
+
+
+class Computing(Model):
+    """Computes when its weights are asked for."""
+
+    @property
+    def weights(self) -> Any:
+        RAN.append("weights")
+        return vars(self)["weights"][0]
+
+    @weights.setter
+    def weights(self, given: Any) -> None:
+        vars(self)["weights"] = given
+
+
+class Slotted:
+    """Has its attributes in slots, one of them private."""
+
+    __slots__ = ("__hidden", "empty")
+
+    def __init__(self, hidden: Any) -> None:
+        self.__hidden = hidden
+
+    def __getattr__(self, name: str) -> Any:
+        RAN.append(name)
+        raise AttributeError(name)
+
+
+class TellingDict(dict[Any, Any]):
+    """Computes its items."""
+
+    def items(self) -> Any:
+        RAN.append("items")
+        return super().items()
+
+
+class TellingList(list[Any]):
+    """Computes its elements."""
+
+    def __iter__(self) -> Any:
+        RAN.append("iter")
+        return super().__iter__()
+
+
+def test_looking_runs_nothing_of_what_holds_an_object() -> None:
     objects = _made(1)
-    NESTED["proxy"] = Proxy(objects[0])
-    NESTED["plain"] = objects[0]
+    (held,) = objects
+    proxy = Telling()
+    object.__getattribute__(proxy, "__dict__")["held"] = held
+    NESTED.update(
+        proxy=proxy,
+        computing=Computing(held),
+        slotted=Slotted(held),
+        table=TellingDict(a=held),
+        row=TellingList([held]),
+    )
+    NESTED[Telling()] = held
+    NESTED[("a", 1, Telling())] = [held]
+    RAN.clear()
     try:
-        assert f"NESTED['plain']{HERE}" in holders_of(objects, 4)[0].named
+        named = {one.removesuffix(HERE) for one in holders_of(objects, 9)[0].named}
+        told = {one for one in named if "Telling" not in one}
+        assert told == {
+            "NESTED['proxy'].held",
+            "NESTED['computing'].weights",
+            "NESTED['slotted']._Slotted__hidden",
+            "NESTED['table']['a']",
+            "NESTED['row'][0]",
+        }
+        first, second = sorted(named - told)
+        assert first.startswith("NESTED[('a', 1, <tests.core.test_holders.Telling object at")
+        assert second.startswith("NESTED[<tests.core.test_holders.Telling object at")
+        assert RAN == []
     finally:
         NESTED.clear()
 

@@ -1,5 +1,7 @@
 """Live arrays, their holders, and what a call would take."""
 
+from __future__ import annotations
+
 import gc
 from collections import OrderedDict
 
@@ -7,7 +9,8 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
-from jxkernel.observe import device_memory, estimate, free, leaks, live
+from jxkernel import tree_util
+from jxkernel.observe import Recorder, device_memory, estimate, free, leaks, ledger, live
 from jxkernel.observe.memory import MemoryEstimate
 
 
@@ -46,6 +49,31 @@ def test_values_that_cannot_be_looked_into_are_passed_over() -> None:
 
     found = live({"odd": Odd(), "mixed": {1: jnp.ones(2), "a": jnp.ones(3)}}, holders=False)
     assert [one for one in found.arrays if one.names] == []
+
+
+@tree_util.register_pytree_node_class
+class Half:
+    """Computes what it holds when it is taken apart."""
+
+    def __init__(self, whole: jx.Array) -> None:
+        self.whole = whole
+
+    def tree_flatten(self) -> tuple[tuple[jx.Array, ...], None]:
+        return (jx.jit(lambda x: x * 2.0)(self.whole)[:1], self.whole), None
+
+    @classmethod
+    def tree_unflatten(cls, aux: None, parts: tuple[jx.Array, ...]) -> Half:
+        return cls(parts[1])
+
+
+def test_looking_runs_nothing_of_what_variables_hold() -> None:
+    half = Half(jnp.ones((5, 7)))
+    with Recorder() as recorder:
+        (found,) = [one for one in live({"half": half}).arrays if one.type == "f32[5,7]"]
+    assert ledger(recorder) == ()
+    assert not recorder.records()
+    assert found.names == ()
+    assert any(".whole" in holder for holder in found.holders)
 
 
 def test_free_is_all_or_nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 import sys
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -578,6 +579,28 @@ def test_values_that_resist_being_looked_at_break_nothing() -> None:
     assert len(fact(seen, "many").detail) < 300
     assert fact(seen, "holder").detail == "namespace(x=1)"
     assert fact(seen, "mixed").kind == "static"
+
+
+@dataclass(repr=False)
+class _Computing:
+    """Computes its own text."""
+
+    held: Any
+
+    def __repr__(self) -> str:
+        return f"_Computing({mul(self.held, self.held)})"
+
+
+def test_looking_adds_nothing_to_the_program_that_is_traced() -> None:
+    def f(x: Any) -> Any:
+        holder = _Computing(x)
+        return neg(holder.held)
+
+    seen = see(f, ONES)
+    assert "_Computing object at" in fact(seen, "holder").detail
+    with watch():
+        program = jx.make_jaxpr(f)(ONES)
+    assert [eqn.primitive.name for eqn in program.eqns] == ["neg"]
 
 
 @pytest.mark.parametrize("value", [len, model, SimpleNamespace, sys, [].append])
