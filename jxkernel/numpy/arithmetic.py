@@ -19,6 +19,7 @@ from jxkernel.numpy.promotion import (
     cast,
     dtype_of,
     numeric_dtype,
+    promote_for_primitive,
     promote_operands,
     refuse_complex,
 )
@@ -474,7 +475,7 @@ def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
         if bound is not None:
             refuse_complex("clip", argument_aval("clip", bound).dtype)
     if min is not None:
-        arr = ops.max_p.bind(*promote_operands("clip", min, arr))
+        arr = ops.max_p.bind(*promote_for_primitive("clip", min, arr))
     if max is not None:
-        arr = ops.min_p.bind(*promote_operands("clip", max, arr))
+        arr = ops.min_p.bind(*promote_for_primitive("clip", max, arr))
     return positive(arr)

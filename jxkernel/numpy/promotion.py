@@ -36,6 +36,7 @@ __all__ = [
     "promote_dtypes",
     "promote_inexact",
     "promote_numeric",
+    "promote_for_primitive",
     "promote_operands",
     "promote_strongly",
     "refuse_complex",
@@ -256,6 +257,27 @@ def promote_operands(name: str, *args: Any, rule: Any = None) -> Sequence[Any]:
       TypePromotionError: their dtypes have no common one.
       ShapeMismatchError: their shapes do not broadcast.
     """
+    operands, shape = _in_one_dtype(name, args, rule)
+    if shape is None:
+        return operands
+    return [x if np.ndim(x) == 0 else broadcast_to_shape(x, shape) for x in operands]
+
+
+def promote_for_primitive(name: str, *args: Any, rule: Any = None) -> Sequence[Any]:
+    """Return operands in one dtype and one rank: elementwise primitives repeat axes of size 1.
+
+    Arguments and errors are those of ``promote_operands``.
+    """
+    operands, shape = _in_one_dtype(name, args, rule)
+    if shape is None:
+        return operands
+    return [x if np.ndim(x) == 0 else _broadcast_to_rank(x, len(shape)) for x in operands]
+
+
+def _in_one_dtype(
+    name: str, args: Sequence[Any], rule: Any
+) -> tuple[Sequence[Any], tuple[int, ...] | None]:
+    """Return operands in one dtype, and what they broadcast to where their shapes differ."""
     avals = [argument_aval(name, arg, position) for position, arg in enumerate(args)]
     dtype, weak = _joint_dtype(name, avals)
     if rule is not None:
@@ -268,9 +290,17 @@ def promote_operands(name: str, *args: Any, rule: Any = None) -> Sequence[Any]:
         for arg, aval in zip(args, avals, strict=True)
     ]
     if len(shapes) < 2 or all(shape == shapes[0] for shape in shapes):
-        return agreed
-    shape = joint_shape(name, [aval.shape for aval in avals])
-    return [arg if np.ndim(arg) == 0 else broadcast_to_shape(arg, shape) for arg in agreed]
+        return agreed, None
+    return agreed, joint_shape(name, [aval.shape for aval in avals])
+
+
+def _broadcast_to_rank(x: Any, rank: int) -> Any:
+    """Return an array with axes of size 1 put in front."""
+    own = np.shape(x)
+    missing = rank - len(own)
+    if not missing:
+        return x
+    return broadcast_in_dim(x, (1,) * missing + own, tuple(range(missing, rank)))
 
 
 def joint_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

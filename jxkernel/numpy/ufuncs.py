@@ -9,11 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from jxkernel import dtypes
+from jxkernel.core.primitive import Primitive
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
     cast,
     inexact_dtype,
+    promote_for_primitive,
     promote_operands,
     result_dtype,
     ruled_dtype,
@@ -124,6 +126,9 @@ def binary_function(
       rule: what becomes of the common dtype.
     """
 
+    repeats = isinstance(getattr(operation, "__self__", None), Primitive)
+    promote = promote_for_primitive if repeats else promote_operands
+
     def function(x: Any, y: Any, /) -> Any:
         try:
             aval = x.aval
@@ -131,7 +136,7 @@ def binary_function(
                 return operation(x, y)
         except AttributeError:
             pass
-        return operation(*promote_operands(name, x, y, rule=rule))
+        return operation(*promote(name, x, y, rule=rule))
 
     operands = f"  x: {_operand(ready, rule)}\n  y: likewise; the two are promoted and broadcast."
     return public(function, name, _documented(doc, operands, example))

@@ -482,7 +482,7 @@ def _extreme_lower(operation: str) -> Any:
 
 def _share(t: Any, own: Any, other: Any, z: Any) -> Any:
     """Return the tangent of an operand of an extreme: all of it, half at a tie, or none."""
-    return select(eq(own, z), select(eq(other, z), mul(t, 0.5), t), 0)
+    return select(eq(own, z), mul(t, select(eq(own, other), 0.5, 1.0)), 0)
 
 
 max_p = nary(
