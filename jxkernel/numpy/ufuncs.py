@@ -125,7 +125,6 @@ def binary_function(
       ready: the dtypes that the operation takes as they are.
       rule: what becomes of the common dtype.
     """
-
     repeats = isinstance(getattr(operation, "__self__", None), Primitive)
     promote = promote_for_primitive if repeats else promote_operands
 

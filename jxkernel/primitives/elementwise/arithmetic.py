@@ -12,7 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.zeros import Zero
+from jxkernel.core.zeros import Zero, scalar_like
 from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise.compare import eq, gt, lt
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -482,7 +482,8 @@ def _extreme_lower(operation: str) -> Any:
 
 def _share(t: Any, own: Any, other: Any, z: Any) -> Any:
     """Return the tangent of an operand of an extreme: all of it, half at a tie, or none."""
-    return select(eq(own, z), mul(t, select(eq(own, other), 0.5, 1.0)), 0)
+    share = select(eq(own, other), scalar_like(t, 0.5), 1)
+    return select(eq(own, z), mul(t, share), 0)
 
 
 max_p = nary(
