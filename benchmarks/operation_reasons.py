@@ -15,9 +15,8 @@ _REASONS = {
     "XLA calls a function of the C library, or a long series, for each element": (
         "gammaln digamma ndtri"
     ),
-    "XLA sorts by comparing one pair after the other; NumPy has a vectorised network": (
-        "sort argsort partition argpartition median nanmedian"
-    ),
+    "sorted digit by digit, or by comparisons, one element after the other; NumPy has a vectorised "
+    "network": "sort argsort partition argpartition median nanmedian",
     "the greatest element is one pass, and its first position a second": "argmax argmin",
     "positions are counted by a cumulative sum, and written one by one": "nonzero",
     "XLA copies element by element, on one core": (

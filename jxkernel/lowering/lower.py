@@ -34,6 +34,7 @@ _DEEPEST_CALL = 64
 
 
 _BARRIER = "stablehlo.optimization_barrier"
+_ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
 _INDEX = np.dtype(np.int32)
 
 
@@ -255,6 +256,33 @@ class LoweringContext(hlo.Builder):
         types = types_of([*closed.out_avals, TOKEN])
         *outs, self.token = self.call(symbol, types, [*args, self.take_token()])
         return outs
+
+    def one_kernel(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        types: Sequence[Any],
+        body: Callable[..., Sequence[Any]],
+    ) -> Sequence[Any]:
+        """Append a call that XLA's CPU backend compiles to one function, loops included.
+
+        It calls a kernel for each operation of each turn of other loops.  A function runs on one
+        thread.
+
+        Args:
+          name: what the function is to be called, if that is free.
+          operands: what it is called with.
+          types: the MLIR types of the results.
+          body: ``body(builder, *arguments)`` appends the operations, which are elementwise ones,
+            slices and loops, and gives the results.
+        """
+        function = self.module.builder.function(name, [x.type for x in operands], types)
+        function.returns(body(function.builder, *function.arguments))
+        symbol = function.operation.attributes["sym_name"].value
+        marks, self.marks = self.marks, {**self.marks, **_ONE_KERNEL}
+        results = self.call(symbol, types, operands)
+        self.marks = marks
+        return results
 
     def program_symbol(self, closed: ClosedJaxpr, name: str) -> str:
         """Return the name of a nested program's function, lowered once per module.

@@ -20,8 +20,8 @@ DTYPES = (
 )
 
 
-def extremes(dtype):
-    x = RANDOM.integers(-7, 7, (2, 40)).astype(dtype)
+def extremes(dtype, shape=(2, 40)):
+    x = RANDOM.integers(-7, 7, shape).astype(dtype)
     if np.dtype(dtype).kind in "iu":
         info = np.iinfo(dtype)
         x[:, 0], x[:, 5] = info.max, info.min
@@ -48,8 +48,40 @@ def test_positions_of_any_dtype_are_stable(dtype):
 SPECIAL = np.array([np.nan, 1, -0.0, np.inf, 0.0, -np.inf, -np.nan, -1, 0.0, -0.0], np.float32)
 
 
-# A few elements are sorted by comparison, more by integer keys.
-COUNTS = pytest.mark.parametrize("count", [1, 9], ids=["few", "many"])
+# A few elements are sorted by comparison, more by integer keys, and many by the digits of those.
+COUNTS = pytest.mark.parametrize("count", [1, 9, 1700], ids=["few", "many", "by digits"])
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((2, 9000), 1), ((600, 30), 0)])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_many_elements_of_any_dtype(dtype, shape, axis):
+    x = extremes(dtype, shape)
+    wide = x.astype(np.float64)
+    order = np.argsort(wide, axis, kind="stable").astype(np.int32)
+    places = np.broadcast_to(
+        np.expand_dims(np.arange(shape[axis], dtype=np.int32), 1 - axis), shape
+    )
+    assert_close(sort(x, axis), np.take_along_axis(x, order, axis))
+    assert_close(sort_key_val(x, places, axis)[1], order)
+
+
+@pytest.mark.parametrize("dtype", [np.uint32, np.int32, np.float32])
+def test_many_elements_with_all_their_bits(dtype):
+    x = RANDOM.integers(0, 2**32, 20_000, np.uint32).view(dtype)
+    x = np.where(np.isnan(x), dtype(0), x) if dtype == np.float32 else x
+    assert_close(jx.jit(sort)(x), np.sort(x))
+    places = np.arange(x.size, dtype=np.int32)
+    assert_close(sort_key_val(x, places)[1], np.argsort(x, kind="stable").astype(np.int32))
+
+
+def test_many_elements_are_sorted_without_comparing_them_on_cpu():
+    def lowered(x):
+        return jx.jit(sort).lower(x).as_text()
+
+    assert "stablehlo.sort" not in lowered(np.zeros(20_000, np.float32))
+    assert "stablehlo.sort" in lowered(np.zeros(1000, np.float32))
+    with jx.enable_x64(True):
+        assert "stablehlo.sort" in lowered(np.zeros(20_000))
 
 
 @COUNTS
@@ -250,3 +282,13 @@ def test_bad_input_is_told(name):
     function, error, message = BAD[name]
     with pytest.raises(error, match=message):
         function()
+
+
+def test_sort_by_digits_is_exported_and_batched_and_looped():
+    x = RANDOM.standard_normal((2, 20_000)).astype(np.float32)
+    exported = jx.export.export(jx.jit(sort))(jx.ShapeDtypeStruct(x.shape, x.dtype))
+    again = jx.export.deserialize(exported.serialize())
+    assert_close(again.call(x), np.sort(x, -1))
+    assert_close(jx.vmap(sort, 1, 1)(x.T), np.sort(x, -1).T)
+    turned = jx.lax.fori_loop(0, 3, lambda _, y: -sort(y), x)
+    assert_close(turned, -np.sort(x, -1))

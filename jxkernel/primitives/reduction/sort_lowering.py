@@ -3,11 +3,12 @@
 XLA's CPU sort calls a comparison per pair of elements unless it sorts one array of integers by
 "less than".  So keys become unsigned integers of the same order (NaN last, -0 beside 0), and a
 key of at most 32 bits is joined with its position into one 64-bit number; everything else is
-then fetched by position.  Measured on 100,000 float32: 3 ms against 35 (values), 11 against 30
-(positions).  A few elements are sorted by comparison after all.
+then fetched by position.  Many such integers are sorted by digits, without comparing them.  A few
+elements are sorted by comparison after all.
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.primitives.reduction.radix import Sortable, sorted_by_digits
 
 __all__ = ["Keys", "fetched", "lower_sort", "lower_top_k"]
 
@@ -25,6 +27,9 @@ _PACKED = np.dtype(np.uint64)
 _FEW = 64
 """So few elements are sorted with all arrays as operands: XLA's client runs a program of less than
 1,000 operations in the calling thread, and comparisons cost less than changing threads."""
+_LEAST_SIZE, _LEAST_LENGTH, _MOST_SIZE, _MOST_BITS = 1 << 14, 512, 1 << 31, 32
+"""From so many elements on, and so many along the axis, and by up to so many bits, an array is
+sorted by digits on CPU."""
 
 
 class Keys:
@@ -138,9 +143,7 @@ def lower_sort(
     small = not is_symbolic(avals[0].size) and avals[0].size <= _FEW
     lone = len(values) == 1 and not dtypes.issubdtype(avals[0].dtype, np.complexfloating)
     if lone and not small:
-        key, dtype = keys.ordered(values[0], avals[0].dtype, "apart", "apart")
-        (ordered,) = _sorted(context, [key], [dtype], shape, dimension, 1, False)
-        return [keys.restored(ordered, avals[0].dtype)]
+        return [_integers(context, values[0], shape, dimension, _Alone(avals[0].dtype))]
     words: list[Any] = []
     kinds: list[Any] = []
     for value, aval in zip(values[:num_keys], avals[:num_keys], strict=True):
@@ -180,17 +183,70 @@ def _parts(keys: Keys, x: Any, dtype: Any) -> list[tuple[Any, Any]]:
 def _places(keys: Keys, words: list[Any], kinds: list[Any], dimension: int, is_stable: bool) -> Any:
     """Return, for each position of the sorted arrays, the position the element came from."""
     context, shape = keys.context, keys.shape
-    iota = {"iota_dimension": hlo.i64_attr(dimension)}
     if len(words) == 1 and kinds[0].itemsize <= 4:
-        place = context.value("stablehlo.iota", keys.kind(_PACKED), (), iota)
-        high = keys.op("convert", _PACKED, words[0])
-        high = keys.op("shift_left", _PACKED, high, keys.splat(32, _PACKED))
-        packed = keys.op("or", _PACKED, high, place)
-        (ordered,) = _sorted(context, [packed], [_PACKED], shape, dimension, 1, False)
-        return keys.op("convert", _INDEX, ordered)
+        return _integers(context, words[0], shape, dimension, _Packed(kinds[0]))
+    iota = {"iota_dimension": hlo.i64_attr(dimension)}
     place = context.value("stablehlo.iota", keys.kind(_INDEX), (), iota)
     operands, types = [*words, place], [*kinds, _INDEX]
     return _sorted(context, operands, types, shape, dimension, len(words), is_stable)[-1]
+
+
+class _Alone:
+    """A sort of one real array: of keys from which its elements are restored."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        self.kinds = (dtype, _key_dtype(dtype), dtype)
+        self.bits = range(self.kinds[1].itemsize * 8)
+
+    def encoded(self, builder: hlo.Builder, x: Any, shape: tuple[int, ...], axis: int) -> Any:
+        return Keys(builder, shape).ordered(x, self.dtype, "apart", "apart")[0]
+
+    def decoded(self, builder: hlo.Builder, key: Any, shape: tuple[int, ...]) -> Any:
+        return Keys(builder, shape).restored(key, self.dtype)
+
+
+class _Packed:
+    """The places of sorted keys of at most 32 bits: those bits, then the place, in one number."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.kinds = (dtype, _PACKED, _INDEX)
+        self.bits = range(32, 32 + dtype.itemsize * 8)
+
+    def encoded(self, builder: hlo.Builder, x: Any, shape: tuple[int, ...], axis: int) -> Any:
+        keys = Keys(builder, shape)
+        iota = {"iota_dimension": hlo.i64_attr(axis)}
+        place = builder.value("stablehlo.iota", keys.kind(_PACKED), (), iota)
+        high = keys.op("convert", _PACKED, x)
+        high = keys.op("shift_left", _PACKED, high, keys.splat(32, _PACKED))
+        return keys.op("or", _PACKED, high, place)
+
+    def decoded(self, builder: hlo.Builder, key: Any, shape: tuple[int, ...]) -> Any:
+        return Keys(builder, shape).op("convert", _INDEX, key)
+
+
+def _key_dtype(dtype: Any) -> Any:
+    """Return the unsigned dtype that ``Keys.ordered`` makes of a real dtype."""
+    if dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < 2:
+        return _UNSIGNED[32]
+    return _UNSIGNED[dtype.itemsize * 8]
+
+
+def _integers(context: Any, x: Any, shape: tuple[int, ...], dimension: int, kind: Sortable) -> Any:
+    """Append a sort of unsigned integers that are made of an array, and what becomes of them."""
+    dtype = kind.kinds[1]
+    if (
+        context.module.platform == "cpu"
+        and not context.module.partitioned
+        and not any(map(is_symbolic, shape))
+        and len(kind.bits) <= _MOST_BITS
+        and shape[dimension] >= _LEAST_LENGTH
+        and _LEAST_SIZE <= prod(shape) < _MOST_SIZE
+    ):
+        return sorted_by_digits(context, x, shape, dimension, kind)
+    keys = kind.encoded(context, x, shape, dimension)
+    (ordered,) = _sorted(context, [keys], [dtype], shape, dimension, 1, False)
+    return kind.decoded(context, ordered, shape)
 
 
 def _sorted(
