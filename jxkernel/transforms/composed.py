@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from typing import Any
 
+from jxkernel._jaxlib import trace_context
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.axes import Axis
+from jxkernel.core.axes import Axis, axis_environment
 from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.trace import set_current, state
+from jxkernel.core.trace import evaluating, set_current, state
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
 from jxkernel.transforms.batching import batch_flat
@@ -26,6 +27,8 @@ from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import pull_back
 
 __all__ = ["Composed", "without_sources"]
+
+_LIMIT = 1024
 
 
 def without_sources(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -56,6 +59,7 @@ class Composed(Primitive):
         super().__init__(name, multiple_results=multiple_results)
         self.meaning = meaning
         self.linear = frozenset(linear)
+        self._programs: dict[Any, ClosedJaxpr] = {}
         # The results of the function know along which axes they vary.
         self.varies = lambda avals, outs, params: outs
         self.define(
@@ -76,13 +80,26 @@ class Composed(Primitive):
         return state.trace.process(self, args, params)
 
     def program(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> ClosedJaxpr:
-        """Return what an application means, in other operations.
+        """Return what an application means, in other operations; traced once and remembered.
 
         Args:
           avals: the types of the operands.
           params: the parameters.
         """
-        return without_sources(trace_flat(partial(self._flat, **params), avals, name=self.name))
+        key = (tuple(avals), tuple(params.items()), trace_context(), axis_environment())
+        found = self._programs.get(key)
+        if found is None:
+            meaning = partial(self._flat, **params)
+            found = without_sources(trace_flat(meaning, avals, name=self.name))
+            if len(self._programs) >= _LIMIT:
+                self._programs.clear()
+            self._programs[key] = found
+        return found
+
+    def clear_caches(self) -> None:
+        """Forget what is remembered: programs, result types and eager executables."""
+        self._programs.clear()
+        super().clear_caches()
 
     def _flat(self, /, *args: Any, **params: Any) -> list[Any]:
         out = self.meaning(*args, **params)
@@ -120,7 +137,11 @@ class Composed(Primitive):
             arg.aval if mark else abstractify(arg) for arg, mark in zip(args, marks, strict=True)
         ]
         known = [arg for arg, mark in zip(args, marks, strict=True) if not mark]
-        pulled = iter(pull_back(self.program(avals, params), marks, known, cts))
+        if evaluating():
+            given = {"of": self, "avals": tuple(avals), "marks": marks}
+            pulled = iter(transposed_p.bind(*known, *cts, **given, params=tuple(params.items())))
+        else:
+            pulled = iter(pull_back(self.program(avals, params), marks, known, cts))
         return [next(pulled) if mark else None for mark in marks]
 
     def _batched(
@@ -128,3 +149,19 @@ class Composed(Primitive):
     ) -> tuple[Any, Any]:
         outs, places = batch_flat(partial(self._flat, **params), args, dims, axis)
         return self._given(outs), self._given(places)
+
+
+def _transposed(
+    *values: Any,
+    of: Composed,
+    avals: tuple[ShapedArray, ...],
+    marks: tuple[bool, ...],
+    params: tuple[tuple[str, Any], ...],
+) -> list[Any]:
+    count = marks.count(False)
+    program = of.program(avals, dict(params))
+    return [instantiate(ct) for ct in pull_back(program, marks, values[:count], values[count:])]
+
+
+transposed_p = Composed("transposed", _transposed, multiple_results=True)
+"""What pulls cotangents back through another, so that doing it eagerly is one dispatch."""

@@ -107,6 +107,35 @@ def test_results_of_known_operands_stay_known():
         del Primitive.registry["both_of_test"]
 
 
+def test_what_they_mean_is_traced_once_for_types_and_settings():
+    traced = []
+
+    def meaning(x, y, *, n):
+        traced.append(x.dtype.name)
+        return n * x * jnp.cos(y)
+
+    counted_p = Composed("counted_of_test", meaning, linear=(0,))
+    try:
+
+        def slopes(x):
+            return jx.grad(lambda x: jnp.sum(counted_p.bind(x, x[::-1], n=3.0)))(x)
+
+        def pulled(x):
+            return jx.vjp(lambda x: counted_p.bind(x, X[0], n=3.0), x)[1](x)[0]
+
+        first, back = slopes(X[0]), pulled(X[0])
+        close(first, jx.jit(slopes)(X[0]))
+        close(back, 3 * X[0] * jnp.cos(X[0]))
+        traced.clear()
+        close(pulled(X[0]), back)
+        assert traced == []
+        with jx.enable_x64(True):
+            assert pulled(X[0]).dtype == np.float32
+        assert traced == ["float32"]
+    finally:
+        del Primitive.registry["counted_of_test"]
+
+
 def test_the_line_of_the_call_is_that_of_its_operations():
     text = jx.jit(lambda x: lax.tile(x, (2, 1))).lower(X).as_text(debug_info=True)
     assert "named_operations.py" not in text

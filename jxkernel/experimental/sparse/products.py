@@ -17,6 +17,7 @@ from jxkernel.experimental.sparse.storing import (
     columns,
     least_stored,
     places_of,
+    within,
 )
 from jxkernel.primitives.conv.conv_numbers import padtype_to_pads
 from jxkernel.transforms.composed import Composed
@@ -92,20 +93,20 @@ def _met(
     lc, rc, lb, rb = map(list, axes)
     lhs = bcoo_update_layout(made(data, indices, sizes), n_batch=0, n_dense=0)
     free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
-    table = rhs.transpose(*rb, *rc, *rhs_free)
-    met = jnp.broadcast_to(table, (lhs.nse, *table.shape))
+    table, places = rhs.transpose(*rb, *rc, *rhs_free), columns(lhs.indices)
+    # What lies beyond an axis meets zeros, or has no place among the sums: it counts for nothing.
     if lb or lc:
-        # What pads is zero, and left out where the products are added up: it may meet anything.
-        how = {"mode": "clip"} if lb + free else {"mode": "fill", "fill_value": 0}
-        met = table.at[columns(lhs.indices[:, np.array(lb + lc)])].get(**how)
-    inside = jnp.all(lhs.indices < np.asarray(lhs.shape, lhs.indices.dtype), -1)
-    elements = jnp.where(inside, lhs.data, 0).astype(dtype)
+        meets = tuple([places[axis] for axis in lb + lc])
+        met = table.at[meets].get(mode="fill", fill_value=0)
+    else:
+        met = jnp.broadcast_to(table, (lhs.nse, *table.shape))
+    elements = lhs.data.astype(dtype)
     shape = [lhs.shape[a] for a in lb + free] + [rhs.shape[a] for a in rhs_free]
     if not lb + free:
         return jnp.tensordot(elements, met.astype(dtype), 1)
     products = elements.reshape(-1, *[1] * len(rhs_free)) * met.astype(dtype)
-    places = columns(lhs.indices[:, np.array(lb + free)])
-    return jnp.zeros(shape, dtype).at[places].add(products, mode="drop")
+    kept = tuple([places[axis] for axis in lb + free])
+    return jnp.zeros(shape, dtype).at[kept].add(products, mode="drop")
 
 
 bcoo_dot_general_p = Composed("bcoo_dot_general", _met, linear=(0, 2))
@@ -135,8 +136,9 @@ def _all_met(
     lhs, rhs = made(x, x_indices, shapes[0]), made(y, y_indices, shapes[1])
     free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
     xi, yi = lhs.indices[:, None], rhs.indices[None]
-    inside = jnp.all(xi < np.asarray(lhs.shape), -1) & jnp.all(yi < np.asarray(rhs.shape), -1)
-    same = jnp.all(xi[..., np.array(lb + lc, int)] == yi[..., np.array(rb + rc, int)], -1) & inside
+    same = within(xi, lhs.shape) & within(yi, rhs.shape)
+    for a, b in [*zip(lb, rb, strict=True), *zip(lc, rc, strict=True)]:
+        same = same & (xi[..., a] == yi[..., b])
     count = lhs.nse * rhs.nse
     shape = tuple([lhs.shape[a] for a in lb + free] + [rhs.shape[a] for a in rhs_free])
     sources = [xi[..., a] for a in lb + free] + [yi[..., a] for a in rhs_free]

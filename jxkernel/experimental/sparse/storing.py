@@ -1,6 +1,6 @@
 """Which elements are stored, and in which order: making sparse arrays, and dense ones of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -49,6 +49,17 @@ def over_batches(function: Callable[..., Any], n_batch: int) -> Callable[..., An
 def columns(indices: Any) -> tuple[Any, ...]:
     """Return the indices along each sparse axis."""
     return tuple(indices[..., axis] for axis in range(indices.shape[-1]))
+
+
+def within(indices: Any, sizes: Sequence[int]) -> Any:
+    """Say of which elements all indices are less than the sizes of their axes.
+
+    Each size is a number of the program: an array of all would be one more argument of it.
+    """
+    inside = jnp.ones(indices.shape[:-1], bool)
+    for index, size in zip(columns(indices), sizes, strict=True):
+        inside = inside & (index < size)
+    return inside
 
 
 def known_size(name: str, counts: Any) -> int:
