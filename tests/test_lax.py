@@ -2,8 +2,9 @@
 
 import jxkernel as jx
 from jxkernel import lax
+from jxkernel.api import scanning
 from jxkernel.core.primitive import Primitive
-from jxkernel.primitives.elementwise import arithmetic
+from jxkernel.primitives.elementwise import exponential
 
 
 def test_primitives_are_those_of_the_registry_under_their_names() -> None:
@@ -29,5 +30,6 @@ def test_every_primitive_has_its_operation_beside_it() -> None:
 
 
 def test_facades_hand_on_the_same_objects() -> None:
-    assert lax.add is arithmetic.add
+    assert lax.exp is exponential.exp
+    assert lax.scan is scanning.scan
     assert jx.lax is lax

@@ -10,6 +10,7 @@ from jxkernel.api.composite import composite
 from jxkernel.api.implicit import custom_linear_solve, custom_root
 from jxkernel.api.looping import fori_loop, while_loop
 from jxkernel.api.marking import dce_sink
+from jxkernel.api.operand_dtypes import *
 from jxkernel.api.platforms import platform_dependent
 from jxkernel.api.reductions import *
 from jxkernel.api.scanning import associative_scan, map, scan
@@ -57,56 +58,53 @@ from jxkernel.primitives.conv.variants import *
 from jxkernel.primitives.creation import broadcasted_iota, empty, full, full_like, iota, iota_p
 from jxkernel.primitives.elementwise.accuracy import AccuracyMode, Tolerance
 from jxkernel.primitives.elementwise.arithmetic import (
-    add,
     add_p,
-    clamp,
     clamp_p,
-    div,
     div_p,
     integer_pow,
     integer_pow_p,
-    max,
     max_p,
-    min,
     min_p,
-    mul,
     mul_p,
-    mulhi,
     mulhi_p,
     neg,
     neg_p,
     one_minus_square,
     one_minus_square_p,
     reciprocal,
-    rem,
     rem_p,
     square,
     square_p,
-    sub,
     sub_p,
 )
-from jxkernel.primitives.elementwise.bits import *
+from jxkernel.primitives.elementwise.bits import (
+    and_p,
+    bitwise_not,
+    clz,
+    clz_p,
+    not_p,
+    or_p,
+    population_count,
+    population_count_p,
+    shift_left_p,
+    shift_right_arithmetic_p,
+    shift_right_logical_p,
+    xor_p,
+)
 from jxkernel.primitives.elementwise.compare import (
-    eq,
     eq_p,
     eq_to_p,
-    ge,
     ge_p,
-    gt,
     gt_p,
-    le,
     le_p,
     le_to_p,
-    lt,
     lt_p,
     lt_to_p,
-    ne,
     ne_p,
 )
 from jxkernel.primitives.elementwise.complex import (
     abs,
     abs_p,
-    complex,
     complex_p,
     conj,
     conj_p,
@@ -126,7 +124,29 @@ from jxkernel.primitives.elementwise.convert import (
     reduce_precision_p,
     stage,
 )
-from jxkernel.primitives.elementwise.exponential import *
+from jxkernel.primitives.elementwise.exponential import (
+    cbrt,
+    cbrt_p,
+    exp,
+    exp2,
+    exp2_p,
+    exp_p,
+    expm1,
+    expm1_p,
+    log,
+    log1p,
+    log1p_p,
+    log2,
+    log2_p,
+    log_p,
+    logistic,
+    logistic_p,
+    pow_p,
+    rsqrt,
+    rsqrt_p,
+    sqrt,
+    sqrt_p,
+)
 from jxkernel.primitives.elementwise.identity import (
     copy_p,
     optimization_barrier,
@@ -134,11 +154,73 @@ from jxkernel.primitives.elementwise.identity import (
     stop_gradient,
     stop_gradient_p,
 )
-from jxkernel.primitives.elementwise.incomplete import *
-from jxkernel.primitives.elementwise.rounding import *
-from jxkernel.primitives.elementwise.select import *
-from jxkernel.primitives.elementwise.special import *
-from jxkernel.primitives.elementwise.trigonometric import *
+from jxkernel.primitives.elementwise.incomplete import (
+    igamma_grad_a_p,
+    igamma_p,
+    igammac_p,
+    random_gamma_grad_p,
+    regularized_incomplete_beta_p,
+)
+from jxkernel.primitives.elementwise.rounding import (
+    RoundingMethod,
+    ceil,
+    ceil_p,
+    floor,
+    floor_p,
+    is_finite,
+    is_finite_p,
+    nextafter_p,
+    round,
+    round_p,
+)
+from jxkernel.primitives.elementwise.select import (
+    select_n_p,
+)
+from jxkernel.primitives.elementwise.special import (
+    bessel_i0e,
+    bessel_i0e_p,
+    bessel_i1e,
+    bessel_i1e_p,
+    digamma,
+    digamma_p,
+    erf,
+    erf_inv,
+    erf_inv_p,
+    erf_p,
+    erfc,
+    erfc_p,
+    lgamma,
+    lgamma_p,
+    polygamma_p,
+    zeta_p,
+)
+from jxkernel.primitives.elementwise.trigonometric import (
+    acos,
+    acos_p,
+    acosh,
+    acosh_p,
+    asin,
+    asin_p,
+    asinh,
+    asinh_p,
+    atan,
+    atan2_p,
+    atan_p,
+    atanh,
+    atanh_p,
+    cos,
+    cos_p,
+    cosh,
+    cosh_p,
+    sin,
+    sin_p,
+    sinh,
+    sinh_p,
+    tan,
+    tan_p,
+    tanh,
+    tanh_p,
+)
 from jxkernel.primitives.fft import *
 from jxkernel.primitives.indexing.concatenate import *
 from jxkernel.primitives.indexing.dynamic_slicing import *
@@ -158,7 +240,13 @@ from jxkernel.primitives.indexing.gather_numbers import (
     ScatterDimensionNumbers,
 )
 from jxkernel.primitives.indexing.scatter import *
-from jxkernel.primitives.indexing.slicing import *
+from jxkernel.primitives.indexing.slicing import (
+    index_in_dim,
+    pad_p,
+    slice,
+    slice_in_dim,
+    slice_p,
+)
 from jxkernel.primitives.random_bits import (
     RandomAlgorithm,
     rng_bit_generator,

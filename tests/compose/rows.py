@@ -47,8 +47,8 @@ ELEMENTWISE: list[Row] = [
     ("lax.reduce_precision({a}, 5, 3)", SAME, "f"),
     ("lax.is_finite({a})", "np.isfinite({a})", "f"),
     ("lax.exp2({a})", FLOAT, "f"),
-    ("lax.clamp(0, {a}, 2)", SAME, "iuf"),
-    ("lax.clamp(0.5, {a}, 1.5)", SAME, "f"),
+    ("lax.clamp(jnp.zeros((), {a}.dtype), {a}, jnp.full((), 2, {a}.dtype))", SAME, "iuf"),
+    ("lax.clamp(jnp.full((), 0.5, {a}.dtype), {a}, jnp.full((), 1.5, {a}.dtype))", SAME, "f"),
     ("jnp.clip({a}, {value}, {value})", SAME, "iuf"),
     ("jnp.clip({a}, min={b})", "np.maximum({a}, {b})", "iuf"),
     *_each(

@@ -324,8 +324,11 @@ OF_LAX = [
     ("concatenate got operands=3", lambda: lax.concatenate(3, 0)),
     ("concatenate got axis 5", lambda: lax.concatenate([X], 5)),
     ("pad got padding_config=3", lambda: lax.pad(X, 0.0, 3)),
-    ("pad got the Python number 1j", lambda: lax.pad(V, 1j, ((0, 0, 0),))),
-    ("pad got the Python number 0.5", lambda: lax.pad(jnp.arange(3), 0.5, ((0, 0, 0),))),
+    (
+        "got f32 and the Python number 1j",
+        lambda: lax.pad(V, 1j, ((0, 0, 0),)),
+    ),
+    ("got i32 and the Python number 0.5", lambda: lax.pad(jnp.arange(3), 0.5, ((0, 0, 0),))),
     ("pad: Value 'a'", lambda: lax.pad("a", 0.0, ())),
     ("slice shape (2, 3) from (0, 0)", lambda: lax.slice(X, (0, 0), (2, 3), (1,))),
     ("slice_in_dim got start_index=3, limit_index=1", lambda: lax.slice_in_dim(V, 3, 1)),

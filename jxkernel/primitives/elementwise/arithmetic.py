@@ -125,7 +125,7 @@ def add(x: Any, y: Any) -> Any:
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
-    >>> lax.add(jnp.array([1.5, -4.0]), 2).tolist()
+    >>> lax.add(jnp.array([1.5, -4.0]), 2.0).tolist()
     [3.5, -2.0]
     >>> lax.add(jnp.array([1.0, 2.0]), jnp.ones(3))
     Traceback (most recent call last):

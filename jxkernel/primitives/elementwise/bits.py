@@ -198,7 +198,7 @@ def shift_right_logical(x: Any, y: Any) -> Any:
     StableHLO ``shift_right_logical``.
 
     >>> from jxkernel import lax, numpy as jnp
-    >>> lax.shift_right_logical(jnp.array([240, 20], "uint8"), 2).tolist()
+    >>> lax.shift_right_logical(jnp.array([240, 20], "uint8"), jnp.uint8(2)).tolist()
     [60, 5]
     """
     return bind_binary(shift_right_logical_p, x, y)
