@@ -103,3 +103,23 @@ def test_gelu_takes_an_array_for_whether_to_approximate(approximate: Any) -> Non
     exact = [0.5 * x * (1 + erf(x / sqrt(2))) for x in (-1.0, 0.5)]
     found = nn.gelu(jnp.array([-1.0, 0.5]), approximate=approximate)
     np.testing.assert_allclose(found, exact, rtol=1e-5)
+
+
+def test_relu_stands_in_programs_as_a_call_with_a_rule():
+    [eqn] = jx.make_jaxpr(nn.relu)(jnp.ones(3)).eqns
+    assert eqn.primitive.name == "custom_jvp_call"
+    assert eqn.params["jvp"].name == "relu"
+    x = np.float32([-1, 0, 2, np.nan])
+    total = jx.grad(lambda x: nn.relu(x).sum())
+    np.testing.assert_array_equal(nn.relu(x), [0, 0, 2, np.nan])
+    for slope in (total, jx.jit(total), jx.vmap(jx.grad(nn.relu)), jx.vmap(jx.jacfwd(nn.relu))):
+        np.testing.assert_array_equal(slope(x), [0, 0, 1, 1])
+    second = jx.jit(jx.hessian(lambda x: (nn.relu(x) ** 2).sum()))(x[:3])
+    np.testing.assert_array_equal(second, np.diag([0, 0, 2]))
+    y, t = jx.jvp(nn.relu, (np.int32([-1, 2]),), (np.zeros(2, jx.dtypes.float0),))
+    assert (y.tolist(), t.dtype) == ([0, 2], jx.dtypes.float0)
+
+    def run(x):
+        return jx.lax.scan(lambda total, part: (nn.relu(total + part), None), 0.0, x)[0]
+
+    assert jx.grad(jx.checkpoint(run))(jnp.array([1.0, 2.0])).tolist() == [1.0, 1.0]
