@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from IPython.core.magics import execution
+from IPython.display import display
 
 from jxkernel.config import (
     compile_runner,
@@ -24,12 +25,14 @@ from jxkernel.core.depth import allow_depth, restore_depth
 from jxkernel.jupyter.cells.top_level_await import AwaitedMagics
 from jxkernel.jupyter.cluster.answer import stop_cluster
 from jxkernel.jupyter.cluster.magic import ClusterMagics
+from jxkernel.jupyter.errors.out_of_memory import shortage_of, tell_of_memory
 from jxkernel.jupyter.errors.tracebacks import Filter
 from jxkernel.jupyter.features import FRAGMENTS, REQUESTS, SUBCOMMANDS, VIEWS
 from jxkernel.jupyter.front.channel import Channel
 from jxkernel.jupyter.guide.completion import make_matcher
 from jxkernel.jupyter.guide.magic import JxMagics
 from jxkernel.jupyter.jit.magic import CELL_MAGICS, JitMagics
+from jxkernel.jupyter.memory.view import shortage_view
 from jxkernel.jupyter.session.forking import fork_watch
 from jxkernel.jupyter.session.interrupts import interrupting_again, run_interruptibly
 from jxkernel.jupyter.session.session import Session
@@ -43,7 +46,7 @@ from jxkernel.jupyter.timing.magic import ORIGINALS, TimingMagics
 from jxkernel.jupyter.timing.timer import SyncTimer
 from jxkernel.jupyter.views.progress import NotebookBar
 from jxkernel.jupyter.views.view import View
-from jxkernel.runtime import ArrayImpl
+from jxkernel.runtime import ArrayImpl, exception_behind
 
 __all__ = ["channel_of", "load_ipython_extension", "unload_ipython_extension"]
 
@@ -141,19 +144,32 @@ class _Loaded:
             # The cell that dispatched the work has failed, though its last line had run.
             self.shell.showtraceback((type(error), error, error.__traceback__), tb_offset=0)
             result.error_in_exec = result.error_in_exec or error
+        if result.error_in_exec is not None and self.channel.is_heard:
+            self._offer_memory(result.error_in_exec)
         self.session.after_cell(result)
+
+    def _offer_memory(self, error: BaseException) -> None:
+        """Show what a click may free, where memory ran out; the error says the same as text."""
+        cell = self.session.running.text
+        found = shortage_of(exception_behind(error), self.shell.user_ns, cell)
+        if found is not None and found.offered:
+            display(shortage_view(found, self.session.token))
 
     def _tracebacks(self) -> None:
         for name in ("InteractiveTB", "SyntaxTB"):
             printer = getattr(self.shell, name)
-            original, explain = printer.structured_traceback, self.session.teaching.explain
-            thinned = Filter(original, self.shell, self._keep_all_frames, explain)
+            original = printer.structured_traceback
+            thinned = Filter(original, self.shell, self._keep_all_frames, self._explain)
             self._set(printer, "structured_traceback", thinned)
         # What the core leaves out when an error is raised no printer can show.
         settings, before = self.session.settings, traceback_filtering.value
         settings.observe(self._filter, "tracebacks")
         self._undo.append(partial(settings.unobserve, self._filter, "tracebacks"))
         self._undo.append(partial(traceback_filtering.set_global, before))
+
+    def _explain(self, error: BaseException) -> None:
+        self.session.teaching.explain(error)
+        tell_of_memory(error, self.shell.user_ns, self.session.running.text)
 
     def _filter(self, change: Any) -> None:
         traceback_filtering.set_global("off" if change["new"] == "all" else "auto")

@@ -513,6 +513,18 @@ export interface TablePayload {
   count: number;
 }
 
+/** What may be freed where memory ran out; `token` is that of the session that knows it. */
+export interface ShortagePayload {
+  token: string;
+  offered: HeldPayload[];
+}
+
+/** Something that a click frees; `name` is what `%jx free` takes. */
+export interface HeldPayload {
+  name: string;
+  bytes: number;
+}
+
 /** A profile. */
 export interface TimelinePayload {
   duration_ns: number;
@@ -556,11 +568,27 @@ export interface ShareLinePayload {
   share: number;
 }
 
-/** The answer to the request `program`: some equations, and the programs that begin or end. */
+/** The answer to the request `program_part`: equations, and the programs that begin or end. */
 export interface ProgramPart {
   programs: ProgramPayload[];
-  equations: EquationPayload[];
+  equations: EquationColumns;
   is_last: boolean;
+}
+
+/** Equations that follow each other, by columns: long programs are sent in a fraction of time. */
+export interface EquationColumns {
+  first: number;
+  depth: number[];
+  named: boolean[];
+  text: string[];
+  primitive: string[];
+  operands: string[];
+  results: string[];
+  files: string[];
+  file: number[];
+  line: number[];
+  flops: number[];
+  bytes: number[];
 }
 
 /** The answer to the request `line_costs`: the lines of all programs that jit keeps. */
@@ -706,6 +734,11 @@ export interface Freeing {
   arrays: number;
   bytes: number;
   also: string[];
+}
+
+/** What was freed, in bytes. */
+export interface RoomAnswer {
+  bytes: number;
 }
 
 /** What computes now, what can be chosen, and the largest arrays of each device. */
@@ -858,13 +891,14 @@ export interface Payloads {
   diff: DiffPayload;
   ledger: LedgerPayload;
   memory: MemoryPayload;
+  shortage: ShortagePayload;
   timeline: TimelinePayload;
   table: TablePayload;
 }
 
 /** The answer to each request. */
 export interface Answers {
-  program: ProgramPart;
+  program_part: ProgramPart;
   line_costs: LineCostsAnswer;
   marks: MarksPayload;
   others: OthersAnswer;
@@ -876,6 +910,7 @@ export interface Answers {
   live: LiveAnswer;
   freeing: FreeAnswer;
   free: FreeAnswer;
+  make_room: RoomAnswer;
   backend: BackendAnswer;
   preview: PreviewAnswer;
   apply: PreviewAnswer;
@@ -909,6 +944,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   DeviceState: {"name": "string", "kind": "string", "is_default": "boolean", "arrays": "number", "array_bytes": "number", "in_use": {"either": ["number", "null"]}, "limit": {"either": ["number", "null"]}, "free": {"either": ["number", "null"]}},
   DiffPayload: {"before": "string", "after": "string", "summary": "string", "left_out": "number", "rows": [{"either": ["SamePayload", "DiffRow"]}]},
   DiffRow: {"sign": {"is": ["=", "~", "-", "+"]}, "depth": "number", "before": "string", "after": "string", "line": "number"},
+  EquationColumns: {"first": "number", "depth": ["number"], "named": ["boolean"], "text": ["string"], "primitive": ["string"], "operands": ["string"], "results": ["string"], "files": ["string"], "file": ["number"], "line": ["number"], "flops": ["number"], "bytes": ["number"]},
   EquationPayload: {"number": "number", "depth": "number", "named": "boolean", "text": "string", "primitive": "string", "operands": ["string"], "results": ["string"], "file": "string", "line": "number", "flops": "number", "bytes": "number"},
   Event: {"span": "number", "parent": {"either": ["number", "null"]}, "start_ns": "number", "duration_ns": "number", "error": {"either": ["string", "null"]}},
   ExplainAnswer: {"title": "string", "text": "string"},
@@ -918,6 +954,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   FunctionRow: {"name": "string", "function_id": "number", "file": "string", "line": "number", "kept": "number", "builds": "number", "avoidable": "number", "cost_ns": "number", "latest": "string", "place": "string", "path": "string"},
   FunctionsAnswer: {"rows": ["FunctionRow"], "left_out": "number", "cells": {"values": "string"}, "text": "string"},
   GuessAnswer: {"kept": "boolean"},
+  HeldPayload: {"name": "string", "bytes": "number"},
   History: {"events": [{"values": "unknown"}], "left_out": "number", "dropped": "number", "type": {"is": ["history"]}, "version": "number"},
   IdleTime: {"at": "number", "when": "number", "seconds": "number"},
   JaxprPayload: {"title": "string", "token": "string", "stack": ["string"], "count": "number", "flops": "number", "bytes": "number", "inputs": "string", "equations": ["EquationPayload"], "programs": ["ProgramPayload"], "results": "string", "source": ["SourceLinePayload"]},
@@ -946,15 +983,17 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   Placed: {"names": ["string"], "type": "string", "bytes": "number", "source": "string", "target": "string", "committed": "boolean"},
   PlatformState: {"name": "string", "status": "string", "plugin": "string", "devices": ["DeviceState"]},
   PreviewAnswer: {"steps": ["SettingStep"], "moves": ["Placed"], "stays": ["Placed"], "retraced": ["string"], "notes": ["string"], "restart": ["string"], "changes": "boolean", "asks": "boolean", "text": "string"},
-  ProgramPart: {"programs": ["ProgramPayload"], "equations": ["EquationPayload"], "is_last": "boolean"},
+  ProgramPart: {"programs": ["ProgramPayload"], "equations": "EquationColumns", "is_last": "boolean"},
   ProgramPayload: {"label": "string", "head": "string", "tail": "string", "inputs": ["string"], "results": ["string"], "equation": "number", "depth": "number", "first": "number", "end": "number", "left_out": "number"},
   ProvenancePayload: {"legend": "string", "functions": ["FunctionMapPayload"]},
   Reason: {"kind": {"is": ["first_call", "new_function_object", "tree_structure", "kwargs_form", "shape", "dtype", "weak_type", "static_value", "sharding", "donated", "context", "constant_changed", "evicted"]}, "what": "string", "before": "string", "after": "string", "fix": "string"},
   Reply: {"id": "string", "value": "unknown", "error": "string", "type": {"is": ["reply"]}, "version": "number"},
+  RoomAnswer: {"bytes": "number"},
   SamePayload: {"same": "number"},
   SectionPayload: {"name": "string", "title": "string", "text": "string"},
   SettingStep: {"what": "string", "before": "string", "after": "string"},
   ShareLinePayload: {"line": "string", "source": "string", "total_ns": "number", "share": "number"},
+  ShortagePayload: {"token": "string", "offered": ["HeldPayload"]},
   SlicePayload: {"name": "string", "hue": "number", "start_ns": "number", "duration_ns": "number", "program": "string", "origin": "string", "spots": ["string"]},
   SourceLinePayload: {"file": "string", "line": "number", "text": "string", "equations": "number", "flops": "number"},
   StageLine: {"text": "string", "file": "string", "line": "number"},
@@ -971,7 +1010,7 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
 };
 
 /** The record that each kind of view's data is. */
-export const PAYLOAD_RECORDS: Readonly<Record<string, string>> = {"jit": "JitPayload", "jaxpr": "JaxprPayload", "stages": "StagesPayload", "provenance": "ProvenancePayload", "diff": "DiffPayload", "ledger": "LedgerPayload", "memory": "MemoryPayload", "timeline": "TimelinePayload", "table": "TablePayload"};
+export const PAYLOAD_RECORDS: Readonly<Record<string, string>> = {"jit": "JitPayload", "jaxpr": "JaxprPayload", "stages": "StagesPayload", "provenance": "ProvenancePayload", "diff": "DiffPayload", "ledger": "LedgerPayload", "memory": "MemoryPayload", "shortage": "ShortagePayload", "timeline": "TimelinePayload", "table": "TablePayload"};
 
 /** The record that each type of message is. */
 export const MESSAGE_RECORDS: Readonly<Record<string, string>> = {"loaded": "Loaded", "unloaded": "Unloaded", "status": "Status", "working": "Working", "batch": "Batch", "history": "History", "reply": "Reply"};

@@ -6,6 +6,8 @@ from typing import Any
 import nbformat
 import pytest
 
+from jxkernel.jupyter.errors.out_of_memory import Held, Shortage
+from jxkernel.jupyter.memory.view import shortage_view
 from jxkernel.jupyter.views.view import MIME
 from tests.front.jupyter import READY, Notebook, Server
 from tests.jupyter.kernels import running_kernel
@@ -36,6 +38,8 @@ def bundles() -> dict[str, dict[str, Any]]:
             for bundle in (*ran.displays, ran.result):
                 if MIME.format(kind) in bundle:
                     found[kind] = bundle
+    lacking = Shortage(2_000, 1_000, 3_000, (Held("w", 2_000, True), Held("Out[3]", 1_000, True)))
+    found["shortage"] = shortage_view(lacking, "token")._repr_mimebundle_()
     return found
 
 

@@ -43,7 +43,6 @@ from jxkernel.jupyter.errors.advice import (
     with_argument_name,
     with_static_name,
 )
-from jxkernel.jupyter.errors.out_of_memory import tell_of_memory
 from jxkernel.jupyter.errors.rewrites import (
     Names,
     chosen,
@@ -318,7 +317,6 @@ class Filter:
                 self._name_cells(one)
             self._explain(evalue)
             _tell_of_alias(evalue)
-            tell_of_memory(evalue, self._shell.user_ns)
         if self._keep_all():
             return self._original(etype, evalue, etb, *args, **kwargs)
         with _thin_causes(evalue):

@@ -186,6 +186,11 @@ class Channel:
 
         return handle
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether a front end has joined."""
+        return self._thread is not None
+
     def before_cell(self, info: Any) -> None:
         """Called by IPython before a cell runs: what is under way is looked at while it does."""
         self._wake.set()

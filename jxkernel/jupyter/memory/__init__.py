@@ -5,7 +5,7 @@ from __future__ import annotations
 from jxkernel.jupyter.feature import Feature, Request, Subcommand
 from jxkernel.jupyter.memory import requests
 from jxkernel.jupyter.memory.answer import free, leaks, live, memory
-from jxkernel.jupyter.memory.payload import MemoryPayload
+from jxkernel.jupyter.memory.payload import MemoryPayload, ShortagePayload
 from jxkernel.observe import Freeing, LiveArray
 
 __all__ = ["FEATURE"]
@@ -19,13 +19,18 @@ FEATURE = Feature(
             live, "live arrays: variables, outputs, other holders, totals by device"
         ),
         "leaks": Subcommand(leaks, "tracers that outlived their trace: what holds them"),
-        "free": Subcommand(free, "NAMES|Out[N]  delete the arrays that variables and outputs hold"),
+        "free": Subcommand(
+            free,
+            "NAMES|Out[N]|tracebacks  delete the arrays that variables, outputs or the latest "
+            "error hold",
+        ),
     },
     requests={
         "live": Request(requests.live, requests.LiveAnswer),
         "freeing": Request(requests.freeing, requests.FreeAnswer),
         "free": Request(requests.free, requests.FreeAnswer),
+        "make_room": Request(requests.make_room, requests.RoomAnswer),
     },
-    payloads={"memory": MemoryPayload},
+    payloads={"memory": MemoryPayload, "shortage": ShortagePayload},
     extended={requests.LiveRow: LiveArray, requests.FreeAnswer: Freeing},
 )

@@ -8,6 +8,7 @@ from IPython.core.error import UsageError
 
 from jxkernel import observe
 from jxkernel.compile.stages import as_called
+from jxkernel.jupyter.memory.room import free_held
 from jxkernel.jupyter.memory.view import estimate_view, memory_view
 from jxkernel.jupyter.session.expressions import traced
 from jxkernel.jupyter.session.session import Session
@@ -41,6 +42,8 @@ def memory(session: Session, words: str) -> View:
 def free(session: Session, words: str) -> View:
     """Delete the arrays that variables and outputs hold, and the names.
 
+    ``tracebacks`` stands for what the calls held that the latest error ended.
+
     Raises:
       UsageError: nothing is named, or a name does not exist or holds no array.
     """
@@ -48,7 +51,7 @@ def free(session: Session, words: str) -> View:
     if not names:
         raise UsageError("%jx free: name the variables or outputs whose arrays to delete")
     try:
-        freed = observe.free(*names, namespace=session.shell.user_ns)
+        freed = free_held(session.shell.user_ns, names)
     except ValueError as error:
         raise UsageError(f"%jx free: {error}") from None
     return text_view("", f"{', '.join(names)} deleted: {format_size(freed)}")

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from jxkernel.jupyter.views.payload import TablePayload
 
-__all__ = ["MemoryPayload"]
+__all__ = ["HeldPayload", "MemoryPayload", "ShortagePayload"]
 
 
 class MemoryPayload(TypedDict):
@@ -14,3 +14,17 @@ class MemoryPayload(TypedDict):
 
     arrays: TablePayload
     devices: TablePayload
+
+
+class HeldPayload(TypedDict):
+    """Something that a click frees; ``name`` is what ``%jx free`` takes."""
+
+    name: str
+    bytes: int
+
+
+class ShortagePayload(TypedDict):
+    """What may be freed where memory ran out; ``token`` is that of the session that knows it."""
+
+    token: str
+    offered: list[HeldPayload]

@@ -8,13 +8,24 @@ from dataclasses import asdict
 from typing import Any, TypedDict
 
 from jxkernel import observe, runtime
+from jxkernel.jupyter.errors.last_error import forget_frames
 from jxkernel.jupyter.feature import MOST_ROWS
+from jxkernel.jupyter.memory.room import free_held
 from jxkernel.jupyter.session.places import with_cell_names
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.view import tidied
 from jxkernel.observe import DeviceMemory, LiveArray
 
-__all__ = ["FreeAnswer", "LiveAnswer", "LiveRow", "free", "freeing", "live"]
+__all__ = [
+    "FreeAnswer",
+    "LiveAnswer",
+    "LiveRow",
+    "RoomAnswer",
+    "free",
+    "freeing",
+    "live",
+    "make_room",
+]
 
 
 class LiveRow(TypedDict):
@@ -39,6 +50,12 @@ class FreeAnswer(TypedDict):
     """What releasing would delete, or has deleted."""
 
     names: list[str]
+
+
+class RoomAnswer(TypedDict):
+    """What was freed, in bytes."""
+
+    bytes: int
 
 
 def live(session: Session, holders: bool = False) -> dict[str, Any]:
@@ -81,11 +98,37 @@ def free(session: Session, names: Sequence[str]) -> dict[str, Any]:
       ValueError: there is no such name, or it holds no array.
       RuntimeError: a cell runs, and may use them.
     """
-    if session.is_running:
-        raise RuntimeError("a cell is running and may use them: release them after it")
+    _refuse_in_cells(session)
     done = freeing(session, names)
     observe.free(*names, namespace=session.shell.user_ns)
     return done
+
+
+def make_room(session: Session, token: str, names: Sequence[str]) -> dict[str, Any]:
+    """Delete what was offered when a cell ran out of memory, so that it can run again.
+
+    What the calls of the latest error held is deleted too: the cell makes it anew.
+
+    Args:
+      session: the session that is asked.
+      token: of the session that made the offer.
+      names: what ``%jx free`` takes.
+
+    Raises:
+      LookupError: another session made the offer.
+      ValueError: there is no such name any more, or it holds no array.
+      RuntimeError: a cell runs, and may use them.
+    """
+    if token != session.token:
+        raise LookupError("the kernel was restarted since: run the cell again")
+    _refuse_in_cells(session)
+    forget_frames()
+    return tidied({"bytes": free_held(session.shell.user_ns, names)})
+
+
+def _refuse_in_cells(session: Session) -> None:
+    if session.is_running:
+        raise RuntimeError("a cell is running and may use them: release them after it")
 
 
 def _roots(one: LiveArray) -> list[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jxkernel.jupyter.errors.out_of_memory import Shortage
+from jxkernel.jupyter.views.html import page, pre
 from jxkernel.jupyter.views.tables import ROWS, stacked_view, table_view, text_view
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe import LiveArray, LiveMemory, MemoryEstimate
 from jxkernel.observe.explain import format_size
 
-__all__ = ["estimate_view", "memory_view"]
+__all__ = ["estimate_view", "memory_view", "shortage_view"]
 
 _SHOWN_HOLDERS = 4
 
@@ -76,6 +78,18 @@ def estimate_view(call: str, found: MemoryEstimate) -> View:
             "verdict": text_view("", found.verdict()),
         },
     )
+
+
+def shortage_view(found: Shortage, token: str) -> View:
+    """Return the view of what may be freed before a cell runs again.
+
+    Args:
+      found: what was asked for, and what holds memory.
+      token: of the session that it is of.
+    """
+    text = f"To free memory: %jx free {', '.join(one.name for one in found.offered)}"
+    offered = [{"name": one.name, "bytes": one.bytes} for one in found.offered]
+    return View("shortage", text, page(pre(text)), {"token": token, "offered": offered})
 
 
 def _others(array: LiveArray) -> str:

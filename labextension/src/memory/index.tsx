@@ -4,27 +4,40 @@
 
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ReactWidget } from '@jupyterlab/apputils';
+import { INotebookTracker } from '@jupyterlab/notebook';
 import React, { useMemo } from 'react';
 
 import type { TablePayload } from '../protocol';
 import { Table } from '../shared/table.tsx';
-import { IViews } from '../tokens';
+import { ISessions, IViews } from '../tokens';
+import { Shortage } from './shortage.tsx';
 import { columnsOf, leftOut } from './tables.ts';
 
 const BARS = ['size', 'their size', 'in use'];
 
 export const memoryPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:memory',
-  description: 'Draws live arrays and tables.',
+  description: 'Draws live arrays and tables, and frees memory where it ran out.',
   autoStart: true,
   requires: [IViews],
-  activate: (_, views: IViews) => {
+  optional: [ISessions, INotebookTracker],
+  activate: (
+    _,
+    views: IViews,
+    sessions: ISessions | null,
+    notebooks: INotebookTracker | null
+  ) => {
     views.add('memory', ({ data }) =>
       ReactWidget.create(
         <>
           <Texts table={data.arrays} />
           <Texts table={data.devices} />
         </>
+      )
+    );
+    views.add('shortage', ({ data, trusted }) =>
+      ReactWidget.create(
+        <Shortage data={data} sessions={trusted ? sessions : null} notebooks={notebooks} />
       )
     );
     views.add('table', ({ data }) => ReactWidget.create(<Texts table={data} />));
