@@ -10,6 +10,7 @@ import { linksPlugin } from './links';
 import { marksPlugin } from './marks';
 import { memoryPlugin } from './memory';
 import { panelPlugin } from './panel';
+import { passingPlugin } from './passing';
 import { placesPlugin, programsPlugin } from './programs';
 import { provenancePlugin } from './provenance';
 import { runsPlugin } from './runs';
@@ -28,6 +29,7 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   placesPlugin,
   programsPlugin,
   panelPlugin,
+  passingPlugin,
   runsPlugin,
   ledgerPlugin,
   linksPlugin,
