@@ -18,6 +18,22 @@ def plain(data: Any) -> Any:
     return json.loads(json.dumps(data))
 
 
+def rows(columns: Any) -> list[dict[str, Any]]:
+    """Equations by columns, as the outline of a whole program has them."""
+    return [
+        {
+            "number": columns["first"] + place,
+            **{
+                name: columns[name][place]
+                for name in ("depth", "named", "text", "primitive", "line", "flops", "bytes")
+            },
+            **{name: columns[name][place].split() for name in ("operands", "results")},
+            "file": columns["files"][columns["file"][place]],
+        }
+        for place in range(len(columns["text"]))
+    ]
+
+
 def long_program(x: float) -> object:
     for number in range(30):
         x = jx.numpy.sin(x) * number
@@ -33,11 +49,11 @@ def test_a_program_comes_in_parts_that_make_it_whole(monkeypatch: pytest.MonkeyP
     assert not part["is_last"]
     [begun] = part["programs"]
     assert (begun["first"], begun["end"], begun["tail"]) == (1, 61, "")
-    equations = part["equations"]
+    equations = rows(part["equations"])
     assert len(equations) == 25
     while not part["is_last"]:
         part = programs.part(token, len(equations))
-        equations = equations + part["equations"]
+        equations = equations + rows(part["equations"])
     [whole] = part["programs"]
     assert (whole["first"], whole["end"], whole["left_out"]) == (1, 61, 0)
     assert whole == {**begun, "tail": whole["tail"], "results": [equations[-1]["results"][0]]}
@@ -60,7 +76,7 @@ def test_the_first_part_looks_at_no_more_of_the_program(monkeypatch: pytest.Monk
     closed = jx.make_jaxpr(long_program)(1.0)
     token = outline(closed, limit=5).token
     closed.jaxpr.eqns = counted = _Counted(closed.jaxpr.eqns)
-    assert len(Programs().part(token, 0)["equations"]) == 10
+    assert len(Programs().part(token, 0)["equations"]["text"]) == 10
     # The equation after a run of one place tells that the run has ended.
     assert counted.looked_at <= 12
 
@@ -81,7 +97,7 @@ def test_parts_are_the_outline_and_may_be_asked_for_again(monkeypatch: pytest.Mo
         others.part(token, 0)
         part = plain(programs.part(token, len(equations)))
         assert part == plain(others.part(token, len(equations)))
-        equations += part["equations"]
+        equations += rows(part["equations"])
         told |= {(one["equation"], one["label"]): one for one in part["programs"]}
         is_last = part["is_last"]
     assert equations == whole["equations"]

@@ -12,7 +12,7 @@ from jxkernel.jupyter.programs.payload import (
     ProgramPart,
     StagesPayload,
 )
-from jxkernel.jupyter.programs.requests import line_costs, program
+from jxkernel.jupyter.programs.requests import line_costs, program_part
 from jxkernel.jupyter.programs.view import jaxpr_view
 
 __all__ = ["FEATURE"]
@@ -29,7 +29,7 @@ FEATURE = Feature(
         "cost": Subcommand(cost, "F(ARGS)  operations, bytes and intensity, in all and by line"),
     },
     requests={
-        "program": Request(program, ProgramPart),
+        "program_part": Request(program_part, ProgramPart),
         "line_costs": Request(line_costs, LineCostsAnswer),
     },
     payloads={"jaxpr": JaxprPayload, "stages": StagesPayload},

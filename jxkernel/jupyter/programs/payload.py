@@ -7,6 +7,7 @@ from typing import TypedDict
 from jxkernel.observe.stages import StageLine
 
 __all__ = [
+    "EquationColumns",
     "EquationPayload",
     "JaxprPayload",
     "LineCostPayload",
@@ -82,14 +83,35 @@ class JaxprPayload(TypedDict):
     source: list[SourceLinePayload]
 
 
+class EquationColumns(TypedDict):
+    """Equations that follow each other, by columns: long programs are sent in a fraction of time.
+
+    ``first`` is the number of the first one. Names of operands and results stand in one text each,
+    with blanks between them; ``file`` is an index of ``files``.
+    """
+
+    first: int
+    depth: list[int]
+    named: list[bool]
+    text: list[str]
+    primitive: list[str]
+    operands: list[str]
+    results: list[str]
+    files: list[str]
+    file: list[int]
+    line: list[int]
+    flops: list[int]
+    bytes: list[int]
+
+
 class ProgramPart(TypedDict):
-    """The answer to the request ``program``: some equations, and the programs that begin or end.
+    """The answer to the request ``program_part``: equations, and the programs that begin or end.
 
     A program comes as it begins, without its tail and results, and again when it is whole.
     """
 
     programs: list[ProgramPayload]
-    equations: list[EquationPayload]
+    equations: EquationColumns
     is_last: bool
 
 

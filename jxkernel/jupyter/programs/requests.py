@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from jxkernel.jupyter.programs.payload import LineCostsAnswer, ProgramPart
-from jxkernel.jupyter.programs.view import equation_data, program_data
+from jxkernel.jupyter.programs.view import equation_columns, program_data
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.view import tidied
 from jxkernel.observe import line_costs as observed
 from jxkernel.observe.outlined_programs import walk_kept
 from jxkernel.observe.programs import Equation, Placed
 
-__all__ = ["Programs", "line_costs", "program"]
+__all__ = ["Programs", "line_costs", "program_part"]
 
 _FIRST, _PART = 1_000, 5_000
 """How many equations the first part has, and each that follows."""
@@ -50,8 +50,9 @@ class Programs:
             if is_last:
                 self._forget()
         programs = [program_data(one) for one in part if isinstance(one, Placed)]
-        equations = [equation_data(*one) for one in part if isinstance(one, tuple)]
-        data = tidied({"programs": programs, "equations": equations, "is_last": is_last})
+        equations = [one for one in part if isinstance(one, tuple)]
+        columns = equation_columns(start + 1, equations)
+        data = tidied({"programs": programs, "equations": columns, "is_last": is_last})
         return data  # type: ignore[return-value]  # as made
 
     def _forget(self) -> None:
@@ -62,7 +63,7 @@ class Programs:
 _programs = Programs()
 
 
-def program(session: Session, token: str, start: int) -> ProgramPart:
+def program_part(session: Session, token: str, start: int) -> ProgramPart:
     """Return a part of a program that a view shows the beginning of."""
     return _programs.part(token, start)
 

@@ -31,7 +31,7 @@ from jxkernel.observe.explain import format_size
 from jxkernel.observe.programs import Equation, Outline, Placed, Program, SourceLine, outline
 
 __all__ = [
-    "equation_data",
+    "equation_columns",
     "jaxpr_view",
     "outline_data",
     "outline_html",
@@ -115,7 +115,7 @@ def outline_data(program: Outline) -> dict[str, Any]:
         "flops": program.cost.flops,
         "bytes": program.cost.bytes,
         "inputs": capped(program.program.head, _ENDS),
-        "equations": [equation_data(depth, one) for depth, one in program.walk()],
+        "equations": [_equation_data(depth, one) for depth, one in program.walk()],
         "programs": [program_data(one) for one in program.programs()],
         "results": capped(program.program.tail, _ENDS),
         "source": [
@@ -131,8 +131,7 @@ def outline_data(program: Outline) -> dict[str, Any]:
     }
 
 
-def equation_data(depth: int, one: Equation) -> dict[str, Any]:
-    """Return an equation of an outline as data."""
+def _equation_data(depth: int, one: Equation) -> dict[str, Any]:
     return {
         "number": one.number,
         "depth": depth,
@@ -145,6 +144,33 @@ def equation_data(depth: int, one: Equation) -> dict[str, Any]:
         "line": one.line,
         "flops": one.cost.flops,
         "bytes": one.cost.bytes,
+    }
+
+
+def equation_columns(first: int, equations: Sequence[tuple[int, Equation]]) -> dict[str, Any]:
+    """Return equations that follow each other as data by columns.
+
+    Args:
+      first: the number of the first one.
+      equations: each with its depth.
+    """
+    depths = [depth for depth, _ in equations]
+    listed = [one for _, one in equations]
+    files = dict.fromkeys(one.file for one in listed)
+    places = {file: place for place, file in enumerate(files)}
+    return {
+        "first": first,
+        "depth": depths,
+        "named": [one.is_named for one in listed],
+        "text": [one.text for one in listed],
+        "primitive": [one.primitive for one in listed],
+        "operands": [" ".join(one.operands) for one in listed],
+        "results": [" ".join([result.name for result in one.results]) for one in listed],
+        "files": list(files),
+        "file": [places[one.file] for one in listed],
+        "line": [one.line for one in listed],
+        "flops": [one.cost.flops for one in listed],
+        "bytes": [one.cost.bytes for one in listed],
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,8 @@ TEXT_LIMIT = 100_000
 HTML_LIMIT = 300_000
 DATA_LIMIT = 300_000
 STRING_LIMIT = 20_000
+
+_NUMBERS = {bool, int, float}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,16 @@ def _plain(data: Any) -> Any:
     if isinstance(data, Mapping):
         return {_plain(key): _plain(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
+        kinds = set(map(type, data))
+        if kinds <= _NUMBERS or (kinds == {str} and _are_clean(data)):
+            return list(data)
         return [_plain(value) for value in data]
     return data
+
+
+def _are_clean(texts: Sequence[str]) -> bool:
+    """Whether texts are data as they are, looked at together."""
+    return "".join(texts).isprintable() and max(map(len, texts)) <= STRING_LIMIT
 
 
 def clean(text: str) -> str:

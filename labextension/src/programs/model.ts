@@ -15,6 +15,7 @@ import type {
   ProgramPayload
 } from '../protocol';
 import type { IPlaces, ISessions } from '../tokens';
+import { addColumns } from './columns.ts';
 import { LinkedLines } from './linked.ts';
 import { Listing } from './listing.ts';
 import { rowsOf } from './rows.ts';
@@ -162,7 +163,7 @@ export class ProgramModel implements IDisposable {
     this._isLoading = true;
     this._say('asking the kernel …');
     await this._ask(async ask => {
-      await this._load(start => ask('program', { start }));
+      await this._load(start => ask('program_part', { start }));
       this._say('');
     });
     this._isLoading = false;
@@ -201,7 +202,7 @@ export class ProgramModel implements IDisposable {
     while (!isLast && equations.length < MOST && !this._isDisposed) {
       const part = await ask(equations.length);
       isLast = part.is_last;
-      part.equations.forEach(one => equations.push(one));
+      addColumns(equations, part.equations);
       part.programs.forEach(one => programs.set(`${one.equation} ${one.label}`, one));
       if (isLast || equations.length >= Math.min(2 * listed, MOST)) {
         listed = equations.length;
