@@ -40,8 +40,8 @@ test('what is searched for is marked wherever it stands, in any case', () => {
 });
 
 test('numbers are written with their units', () => {
-  assert.equal(flops(1_160), '1.16 kFLOP');
-  assert.equal(flops(3), '3 FLOP');
+  assert.equal(flops(1_160), '1.16 kflop');
+  assert.equal(flops(3), '3 flop');
   assert.equal(bytes(6_308), '6.31 KB');
   assert.equal(counted(1, 'line'), '1 line');
   assert.equal(counted(2_000, 'line'), '2,000 lines');

@@ -170,7 +170,7 @@ def test_jitted_functions_are_marked_where_they_are_defined(
     notebook.command("jxkernel:toggle-costs")
     hot = notebook.cell(1).locator(".jp-jxk-costLine", has_text="h = scaled(v) * w")
     hot.wait_for()
-    assert hot.get_attribute("data-jxk-cost") == "8 FLOP · 64 B"
+    assert hot.get_attribute("data-jxk-cost") == "8 flop · 64 B"
     assert notebook.cell(0).locator(".jp-jxk-costLine").count() == 0
     notebook.command("jxkernel:toggle-costs")
     hot.wait_for(state="detached")

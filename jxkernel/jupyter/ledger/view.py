@@ -19,6 +19,8 @@ __all__ = ["ledger_data", "ledger_view", "row_data"]
 ROWS = 300
 """How many rows a view holds; the latest ones."""
 
+_SUMS: dict[Group, str] = {"cell": "cell", "site": "call site"}
+
 
 def ledger_view(
     rows: Sequence[LedgerRow],
@@ -78,23 +80,31 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str], with_timeline: bool) 
         )
         for row in rows
     ]
-    count = len(rows)
-    cost = format_duration(sum(row.cost_ns for row in rows))
-    total = f"{count} build{'' if count == 1 else 's'}, {cost} in all"
     lines = [element("div", note, class_="dim") for note in notes]
-    sums = [details(f"by {by}", _totals(rows, by)) for by in ("cell", "site")]
+    sums = [details(f"by {name}", _totals(rows, by, name)) for by, name in _SUMS.items()]
     body_table = table(head, body, numeric=(0, 4, 5, 6))
     drawing = timeline_svg(build_timeline(rows))
     drawn = [details("timeline", drawing, is_open=True)] * bool(drawing and with_timeline)
-    return details(total, *drawn, body_table, *lines, *sums, is_open=True)
+    return details(_heading(rows), *drawn, body_table, *lines, *sums, is_open=True)
 
 
-def _totals(rows: Sequence[LedgerRow], by: Group) -> Html:
+def _heading(rows: Sequence[LedgerRow]) -> str:
+    """The sum of the rows, as the lab extension writes it."""
+    count, again = len(rows), sum(row.is_avoidable() for row in rows)
+    parts = [f"{count:,} build{'' if count == 1 else 's'}"]
+    parts += [
+        format_duration(sum(row.cost_ns for row in rows)),
+        *[f"{again:,} again"] * bool(again),
+    ]
+    return " · ".join(parts)
+
+
+def _totals(rows: Sequence[LedgerRow], by: Group, name: str) -> Html:
     body = [
         (total.label, total.builds, total.avoidable, format_duration(total.cost_ns))
         for total in ledger_totals(rows, by)
     ]
-    return table((by, "builds", "again", "cost"), body, numeric=(1, 2, 3))
+    return table((name, "builds", "again", "cost"), body, numeric=(1, 2, 3))
 
 
 def _duration(time_ns: int) -> str:

@@ -4,7 +4,7 @@
 
 import type { LedgerPayload, LedgerRowPayload } from '../protocol.ts';
 import type { IColumn } from '../shared/sorting.ts';
-import { clock, duration } from '../shared/texts.ts';
+import { builtIn, clock, duration } from '../shared/texts.ts';
 
 /** Rows taken together. */
 export interface ITotal {
@@ -60,11 +60,11 @@ export function totals(rows: readonly LedgerRowPayload[], group: Group): ITotal[
 function labelOf(row: LedgerRowPayload, group: Group): string {
   switch (group) {
     case 'cell':
-      return row.cell ?? 'no cell';
+      return row.cell ?? 'outside cells';
     case 'function':
       return row.fun;
     case 'call site':
-      return row.site || 'unknown';
+      return row.site || 'not from a call';
     case 'reason':
       return row.reasons.map(one => one.kind.replaceAll('_', ' ')).join(', ') || 'not traced';
     case 'build':
@@ -72,18 +72,12 @@ function labelOf(row: LedgerRowPayload, group: Group): string {
   }
 }
 
-/** The heading: how much was built, what it cost, and how much of it was not the first time. */
+/** The heading, as the kernel writes it: how much was built, at what cost, and what of it again. */
 export function heading(data: LedgerPayload): string {
   const { rows } = data;
   const cost = rows.reduce((sum, row) => sum + row.cost_ns, 0);
-  const again = rows.filter(isAgain);
-  const parts = [`${rows.length.toLocaleString('en')} build${rows.length === 1 ? '' : 's'}`];
-  parts.push(`${duration(cost)} in all`);
-  if (again.length) {
-    const lost = again.reduce((sum, row) => sum + row.cost_ns, 0);
-    parts.push(`${again.length.toLocaleString('en')} again (${duration(lost)})`);
-  }
-  return parts.join(' · ');
+  const again = rows.filter(isAgain).length;
+  return builtIn(rows.length, cost, again);
 }
 
 /** What is not among the rows. */

@@ -35,7 +35,7 @@ export function LiveSection(props: {
   return (
     <>
       <p className="jp-jxk-panel-summary">
-        {counted(answer.count, 'array')} · {bytes(answer.bytes)}
+        {counted(answer.count, 'live array')}, {bytes(answer.bytes)}
       </p>
       <label className="jp-jxk-panel-check">
         <input

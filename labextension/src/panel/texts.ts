@@ -9,7 +9,7 @@ import type {
   LiveRow,
   TracedFunction
 } from '../protocol';
-import { bytes, counted, duration } from '../shared/texts.ts';
+import { builtIn, bytes, counted, duration } from '../shared/texts.ts';
 
 /** A cell that a text names, and the line in it. */
 export interface ICellPlace {
@@ -41,10 +41,10 @@ export function shortPlace(text: string): string {
 export function ledgerSummary(answer: Pick<LedgerAnswer, 'by_function'>): string {
   const sum = (read: (one: LedgerTotal) => number): number =>
     answer.by_function.reduce((total, one) => total + read(one), 0);
-  const again = sum(one => one.avoidable);
-  const parts = [counted(sum(one => one.builds), 'build'), duration(sum(one => one.cost_ns))];
-  return [...parts, ...(again ? [`${again.toLocaleString('en')} again`] : [])].join(
-    ' · '
+  return builtIn(
+    sum(one => one.builds),
+    sum(one => one.cost_ns),
+    sum(one => one.avoidable)
   );
 }
 

@@ -245,7 +245,7 @@ export function Source(props: {
 /** What a program costs, in a few words. */
 export function costOf(model: ProgramModel): string {
   const { count, flops: operations, bytes: moved } = model.data;
-  return `${counted(count, 'equation')} · ${flops(operations)} · ${bytes(moved)} before fusion`;
+  return `${counted(count, 'equation')} · ${flops(operations)}, ${bytes(moved)} before fusion`;
 }
 
 function classes(isLit: boolean, isActive: boolean, isCurrent: boolean): string {

@@ -22,17 +22,7 @@ export function found(text: string, words: string): { text: string; isFound: boo
 
 /** A number of floating-point operations, as the kernel writes it. */
 export function flops(count: number): string {
-  for (const [size, name] of [
-    [1e12, 'TFLOP'],
-    [1e9, 'GFLOP'],
-    [1e6, 'MFLOP'],
-    [1e3, 'kFLOP']
-  ] as const) {
-    if (count >= size) {
-      return `${(count / size).toPrecision(3)} ${name}`;
-    }
-  }
-  return `${count} FLOP`;
+  return scaled(count, ['flop', 'kflop', 'Mflop', 'Gflop', 'Tflop']);
 }
 
 /** A number of bytes, as the kernel writes it: a MB is a million. */
@@ -65,6 +55,12 @@ function scaled(count: number, units: readonly string[]): string {
 /** A count with its noun. */
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The sum of a ledger, as the kernel writes it. */
+export function builtIn(builds: number, cost: number, again: number): string {
+  const parts = [counted(builds, 'build'), duration(cost)];
+  return [...parts, ...(again ? [`${again.toLocaleString('en')} again`] : [])].join(' · ');
 }
 
 /** The time of the day, in the reader's own zone. */
