@@ -169,7 +169,7 @@ def test_the_values_of_a_bar_are_drawn_in_its_output(kernel: Kernel) -> None:
     assert len(reply.displays) == 1
     bundle = reply.updates[-1]
     assert "· <i>loss 0.03226 · bad nan" in bundle["text/plain"]
-    assert "&lt;i&gt;loss: from 0.03226 to 0.5" in bundle["text/html"]
+    assert "&lt;i&gt;loss: between 0.03226 and 0.5" in bundle["text/html"]
     assert bundle["text/html"].count("<svg") == 2
     assert "nan" not in "".join(re.findall(r' d="([^"]*)"', bundle["text/html"]))
     [loss, bad] = bundle["application/vnd.jxkernel.progress+json"]["values"]

@@ -55,7 +55,7 @@ def _course(curve: Curve) -> tuple[Html, ...]:
     if len(finite) < 2:
         return ()
     least, greatest = min(finite), max(finite)
-    told = f"{curve.name}: from {least:.4g} to {greatest:.4g}"
+    told = f"{curve.name}: between {least:.4g} and {greatest:.4g}"
     path = element("path", d=_path(curve, least, greatest), fill="none", stroke="#2a78d6")
     picture = element(
         "svg",
