@@ -3,6 +3,7 @@
 import pytest
 
 from jxkernel.errors import RankError
+from jxkernel.jupyter.provenance.view import function_data
 
 
 def test_ranks_see_all_devices_and_sum_over_them(spmd):
@@ -87,6 +88,7 @@ def test_what_ranks_trace_is_marked_in_the_cell_and_told(pair):
     *_, marked = pair.session.marked.values()
     assert marked.function.name == "scaled"
     assert pair.session.identity_of(marked.function.file) == "the cell"
+    assert "    b = a * 2" in function_data(marked.function)["source"]
     assert "b in scaled: traced, f32[4@x]" in pair.run("%jx why b").printed
     pair.run("%%spmd\nscaled(x)", cell_id="another")
     assert pair.session.marks == before + 1

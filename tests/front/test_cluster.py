@@ -6,6 +6,7 @@ import pytest
 
 from tests.front.jupyter import PICTURES, Notebook, Server, use_theme
 from tests.front.test_access import THEMES, axe, findings
+from tests.front.test_marks import marks, wait_for_marks
 from tests.front.test_panel import tab
 
 CELLS = (
@@ -62,5 +63,45 @@ def test_the_cluster_is_shown_with_its_ranks_also_while_a_cell_runs(
     panel.get_by_text("2 ranks · ready").wait_for()
     notebook.run(4)
     panel.get_by_text("No cluster runs").wait_for()
+    assert notebook.strangers == []
+    assert notebook.errors == []
+
+
+MARKED = (
+    "%load_ext jxkernel",
+    "%jx cluster 1",
+    CELLS[2].replace("(2,)", "(jx.process_count(),)"),
+    """%%spmd
+@jx.jit
+def scaled(a):
+    b = a * 2
+    return b.sum()
+float(scaled(x))""",
+    """%%jit --on cluster
+doubled = x * 2
+doubled.sum()""",
+    "%jx cluster stop",
+)
+
+BY_SPMD = [["a", "T"], ["b", "T"], ["a", "T"], ["b", "T"]]
+BY_JIT = [["doubled", "T"], ["x", "T"], ["doubled", "T"]]
+
+
+def test_cells_of_a_cluster_are_marked_in_their_editors(
+    lab: Server, opened: Callable[..., Notebook]
+) -> None:
+    pytest.importorskip("ipyparallel")
+    lab.write("marked ranks.ipynb", *MARKED)
+    notebook = opened(lab, "marked ranks.ipynb")
+    notebook.run_all()
+    for index, found in ((3, BY_SPMD), (4, BY_JIT)):
+        wait_for_marks(notebook, index)
+        assert marks(notebook, index) == found
+    assert marks(notebook, 0) == []
+
+    explanation = notebook.page.locator(".jp-jxk-why")
+    notebook.cell(3).locator(".jp-jxk-mark", has_text="b").first.hover()
+    explanation.wait_for()
+    assert "b traced, f32[4096@x]" in explanation.inner_text()
     assert notebook.strangers == []
     assert notebook.errors == []

@@ -20,7 +20,6 @@ from jxkernel.jupyter.cluster.engines import Engines
 from jxkernel.jupyter.cluster.folding import error_of, interruption
 from jxkernel.jupyter.cluster.showing import Showing
 from jxkernel.jupyter.cluster.watch import Limits, Watch
-from jxkernel.observe.provenance import Provenance
 
 __all__ = ["Cluster"]
 
@@ -44,7 +43,7 @@ class Cluster:
       held: the devices of each rank and what they held when it was last known, by rank.
       watch: what looks at the job that runs; None where none does.
       stuck: ranks that wait in C++ for others, and must join anew.
-      maps: the maps of what the latest job traced, each with the numbers of the cells of its files.
+      maps: the maps of what the latest job traced.
 
     Raises:
       UsageError: ipyparallel is not installed.
@@ -60,7 +59,7 @@ class Cluster:
         self.lost: dict[int, str] = {}
         self.stuck: set[int] = set()
         self.held: dict[int, dict[str, Any]] = {}
-        self.maps: list[tuple[Provenance, dict[str, int]]] = []
+        self.maps: list[engine.ToldMap] = []
         self.watch: Watch | None = None
         self._host = host
         self._credentials = Credentials.of_folder(tls) if tls else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -50,7 +51,9 @@ class ClusterMagics(Magics):
     def _remember(self, found: Cluster) -> None:
         """Have what the ranks traced marked in the notebook's cells, and told by ``%jx why``."""
         numbers = getattr(self._session.shell.compile, "_filename_map", {})
-        for provenance, files in found.maps:
-            numbers.update(files)
-            self._session.remember(provenance)
+        for one in found.maps:
+            for file, (number, text) in one.cells.items():
+                numbers[file] = number
+                linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+            self._session.remember(one.provenance)
         found.maps.clear()

@@ -6,13 +6,14 @@ returns plain values at once or nearly so; what lasts is a job of the engine's w
 
 from __future__ import annotations
 
+import linecache
 import os
 import socket
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from IPython import get_ipython
 
@@ -31,7 +32,20 @@ from jxkernel.jupyter.cluster.worker import Job, Worker
 from jxkernel.jupyter.session.session import session_of
 from jxkernel.observe.provenance import Provenance
 
-__all__ = ["calls", "clock", "interrupt", "look", "moments", "prepare", "start", "state"]
+__all__ = ["ToldMap", "calls", "clock", "interrupt", "look", "moments", "prepare", "start", "state"]
+
+
+class ToldMap(NamedTuple):
+    """A map of what was traced on a rank.
+
+    Attributes:
+      provenance: the map.
+      cells: of each of its files that is a cell, the cell's number in the notebook, and its text.
+    """
+
+    provenance: Provenance
+    cells: dict[str, tuple[int, str]]
+
 
 _worker = Worker()
 _moments = Moments()
@@ -196,8 +210,8 @@ def _run_seen(shell: Any, source: str, count: int) -> None:
         _maps.extend(one for _, one in session.maps if id(one) not in before)
 
 
-def _taken_maps() -> list[tuple[Provenance, dict[str, int]]]:
-    """Return the maps that were not told yet, on the first rank alone, with the cells of files."""
+def _taken_maps() -> list[ToldMap]:
+    """Return the maps that were not told yet, on the first rank alone."""
     group = runtime.joined()
     maps, _maps[:] = [*_maps], []
     if group is None or group.rank:
@@ -206,7 +220,8 @@ def _taken_maps() -> list[tuple[Provenance, dict[str, int]]]:
     numbers: dict[str, int] = getattr(shell.compile, "_filename_map", {})
     files = [{function.file for function in one.functions} & numbers.keys() for one in maps]
     return [
-        (one, {file: numbers[file] for file in its}) for one, its in zip(maps, files, strict=True)
+        ToldMap(one, {file: (numbers[file], "".join(linecache.getlines(file))) for file in its})
+        for one, its in zip(maps, files, strict=True)
     ]
 
 
