@@ -51,6 +51,8 @@ def initialize(
     Raises:
       ValueError: the address, the number of processes or of this one is missing or wrong.
       RuntimeError: devices are in use already, or this process has joined before.
+      OSError: process 0 cannot listen at its address: the port is taken, or it is another
+        machine's.
     """
     given = [name for name, value in unused.items() if value is not None]
     if given:

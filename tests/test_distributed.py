@@ -111,6 +111,46 @@ def test_wrong_arguments_are_refused(args, message):
         distributed.initialize(*args)
 
 
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [("127.0.0.1", "in use"), ("192.0.2.1", "assign"), ("nowhere.invalid", "")],
+)
+def test_process_0_says_where_it_cannot_listen(host, reason):
+    # In a process of its own: XLA would end it.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        address = f"{host}:{taken.getsockname()[1]}"
+        source = f"import jxkernel as jx\njx.distributed.initialize('{address}', 2, 0)"
+        ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert ran.returncode == 1, ran.stderr
+    *_, said = ran.stderr.splitlines()
+    assert f"{address} cannot be listened on: " in said
+    assert reason in said
+
+
+def test_process_0_listens_at_the_address_that_it_was_given_alone():
+    pytest.importorskip("psutil")
+    source = """
+import ipaddress, socket, sys
+import psutil
+import jxkernel as jx
+with socket.socket() as probe:
+    probe.bind(("127.0.0.1", 0))
+    port = probe.getsockname()[1]
+jx.distributed.initialize(f"127.0.0.1:{port}", 1, 0, local_device_ids=[0])
+jx.devices()
+listens = [one.laddr for one in psutil.Process().net_connections() if one.status == "LISTEN"]
+assert port in [one.port for one in listens]
+for one in listens:
+    place = ipaddress.ip_address(one.ip)
+    assert (getattr(place, "ipv4_mapped", None) or place).is_loopback, one
+jx.distributed.shutdown()
+"""
+    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_what_a_launcher_does_not_say_is_asked_for(monkeypatch):
     for name, value in {"RANK": "1", "SIZE": "2"}.items():
         monkeypatch.setenv(f"OMPI_COMM_WORLD_{name}", value)

@@ -19,9 +19,17 @@ DAY_SECONDS = 86_400
 
 
 def free_port(host: str) -> int:
-    """Return a port that nothing listens on."""
+    """Return a port that nothing listens on.
+
+    Raises:
+      OSError: the host is not this machine's.
+    """
     with socket.socket() as probe:
-        probe.bind((host, 0))
+        try:
+            probe.bind((host, 0))
+        except OSError as error:
+            reason = f"{host} is no address of this machine: {error.strerror}"
+            raise OSError(error.errno, reason) from None
         return probe.getsockname()[1]
 
 
@@ -51,7 +59,7 @@ class Service:
             raise ValueError(f"a group has at least one rank, got {size}")
         tls = {} if credentials is None else credentials.arguments()
         self.size = size
-        self.address = f"{host}:{_open_port(host, port)}"
+        self.address = f"{host}:{free_port(host) if port is None else port}"
         with _quiet_stderr():
             self._service: Any = serve(
                 self.address,
@@ -67,19 +75,6 @@ class Service:
         service, self._service = self._service, None
         if service is not None:
             service.shutdown()
-
-
-def _open_port(host: str, port: int | None) -> int:
-    """Return the port after a look whether it can be had: XLA ends the process where it cannot."""
-    if port is None:
-        return free_port(host)
-    with socket.socket() as probe:
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            reason = f"{host}:{port} cannot be listened on: {error.strerror}. Give another port"
-            raise OSError(error.errno, reason) from None
-    return port
 
 
 @contextmanager

@@ -8,6 +8,8 @@ go over TCP (gloo).
 from __future__ import annotations
 
 import atexit
+import errno
+import socket
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -82,7 +84,11 @@ def serve(
       shutdown_timeout: how many seconds a process that leaves waits for the others.
       recoverable: whether the others live on when one is gone; else they are ended.
       tls: jaxlib's arguments for mutual TLS.
+
+    Raises:
+      OSError: the port is taken, or the host is not this machine's.
     """
+    _look_at(bind)
     return get_distributed_runtime_service(
         bind,
         size,
@@ -91,6 +97,38 @@ def serve(
         recoverable=recoverable,
         **tls,
     )
+
+
+def _look_at(bind: str) -> None:
+    """Raise where nothing can listen at an address: XLA ends the process there."""
+    host, _, port = bind.rpartition(":")
+    how: Any = {"type": socket.SOCK_STREAM, "flags": socket.AI_PASSIVE}
+    try:
+        found = socket.getaddrinfo(host.strip("[]") or None, port, **how)
+        refused = [error for family, *_, place in found if (error := _refused(family, place))]
+    except OSError as error:  # a name that nobody knows
+        found, refused = [], [error]
+    # A name may stand for places of which this machine has not all.
+    taken = [error for error in refused if error.errno == errno.EADDRINUSE]
+    if taken or len(refused) >= len(found):
+        error = (taken or refused)[0]
+        raise OSError(
+            error.errno,
+            f"{bind} cannot be listened on: {error.strerror}. Give another port, or an address of "
+            "this machine",
+        )
+
+
+def _refused(family: int, place: Any) -> OSError | None:
+    """Return why nothing can listen at a place, or None where it can."""
+    try:
+        with socket.socket(family) as probe:
+            # As XLA does: connections that have ended keep no port.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(place)
+    except OSError as error:
+        return error
+    return None
 
 
 def join(
@@ -122,6 +160,7 @@ def join(
 
     Raises:
       RuntimeError: this process is in a group already.
+      OSError: it is to hold the service, and nothing can listen there.
       JaxRuntimeError: the others do not come in time.
     """
     timeouts: dict[str, Any] = {

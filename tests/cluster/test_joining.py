@@ -141,3 +141,13 @@ def test_a_service_wants_a_port_that_is_free():
             Service(1, port=port)
     with pytest.raises(ValueError, match="at least one rank, got 0"):
         Service(0)
+    with pytest.raises(OSError, match=r"192\.0\.2\.1 is no address of this machine"):
+        Service(1, "192.0.2.1")
+
+
+def test_a_port_can_be_had_again_once_its_service_has_ended():
+    service = Service(1)
+    port = int(service.address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)):
+        service.stop()
+    Service(1, port=port).stop()
