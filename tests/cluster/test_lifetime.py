@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -22,6 +23,8 @@ from jxkernel.jupyter.cluster.engines import Engines
             "%jx cluster N [--profile NAME] [--host ADDRESS] [--tls FOLDER]",
         ),
         ("%jx cluster 2 --tls nowhere", "nowhere/cert.pem, which the service needs for TLS"),
+        ("%jx cluster 2 --host 192.0.2.1", "192.0.2.1 is no address of this machine"),
+        ("%jx cluster silence 3", "there is no cluster yet"),
         ("%%jit --on cluster\nx + 1", "there is no cluster yet"),
         ("%%jit --on moon\nx + 1", "--on: invalid choice: 'moon'"),
         ("%%spmd\n1", "there is no cluster yet"),
@@ -34,6 +37,40 @@ def test_without_a_cluster_the_way_to_one_is_told(notebook, line, message):
 def test_without_ipyparallel_its_installation_is_told(notebook, monkeypatch):
     monkeypatch.setitem(sys.modules, "ipyparallel", None)
     assert "%pip install jxkernel[cluster]" in notebook.attempt("%jx cluster 2").printed
+
+
+def test_a_profile_that_is_not_there_is_told_and_not_made(notebook, monkeypatch, tmp_path):
+    pytest.importorskip("ipyparallel")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    (tmp_path / "profile_slurm").mkdir()
+    printed = notebook.attempt("%jx cluster 2 --profile slrum").printed
+    assert f"there is no profile 'slrum' in {tmp_path}, which has slurm: ipython profile" in printed
+    assert [one.name for one in tmp_path.iterdir()] == ["profile_slurm"]
+
+
+def test_a_controller_whose_ports_are_taken_says_so_and_none_is_left(
+    notebook, monkeypatch, tmp_path
+):
+    pytest.importorskip("ipyparallel")
+    psutil = pytest.importorskip("psutil")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    before = set(psutil.Process().children(recursive=True))
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        where = taken.getsockname()[1]
+        profile = tmp_path / "profile_fixed"
+        profile.mkdir()
+        (profile / "ipcontroller_config.py").write_text(
+            f"c = get_config()\nc.IPController.ip = '127.0.0.1'\nc.IPController.ports = [{where}]\n"
+        )
+        printed = notebook.attempt("%jx cluster 1 --profile fixed").printed
+    assert "1 engines did not start" in printed
+    assert f"Address already in use (addr='tcp://127.0.0.1:{where}')" in printed
+    assert "there is no cluster yet" in notebook.attempt("%jx cluster").printed
+    after = set(psutil.Process().children(recursive=True)) - before
+    _, left = psutil.wait_procs(after, timeout=120)
+    assert not left
 
 
 @pytest.mark.slow

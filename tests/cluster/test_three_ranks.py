@@ -2,9 +2,15 @@
 
 import pytest
 
-from jxkernel.errors import ClusterError
+from jxkernel.errors import ClusterError, RankError
 from jxkernel.jupyter import load_ipython_extension
 from tests.cluster.conftest import SETUP
+
+DIFFERENT = """if rank == 1:
+    jx.jit(lambda x: x.max())(x)
+else:
+    jx.jit(lambda x: x.sum())(x)
+"""
 
 
 @pytest.mark.slow
@@ -13,6 +19,13 @@ def test_survivors_go_on_from_one_place(plain_notebook):
     load_ipython_extension(plain_notebook.shell)
     plain_notebook.run("%jx cluster 3")
     plain_notebook.run(f"%%spmd\n{SETUP}\nimport os, signal\nstep, mine = 1, rank * 10")
+    ran = plain_notebook.attempt(f"%%spmd\n{DIFFERENT}")
+    assert isinstance(ran.error, RankError)
+    assert "DesyncError on all ranks: The ranks are about to run different" in str(ran.error)
+    assert "  ranks 0, 2: <lambda>, Cell In[" in ran.printed
+    assert "  rank 1: <lambda>, Cell In[" in ran.printed
+    assert "line 2: jx.jit(lambda x: x.max())(x)" in ran.printed
+    assert "line 4: jx.jit(lambda x: x.sum())(x)" in ran.printed
     ran = plain_notebook.attempt(
         "%%spmd\nstep = 5 if rank == 0 else 4\n"
         "if rank == 2: os.kill(os.getpid(), signal.SIGKILL)\nfloat(jnp.sum(x))"

@@ -50,6 +50,18 @@ def test_variables_that_differ_are_listed(pair, spmd):
     assert "the same on all 2 ranks" in pair.run("%jx cluster diff same x").printed
 
 
+def test_whole_arrays_that_are_not_equal_are_told(pair, spmd):
+    spmd(
+        "whole = jx.NamedSharding(mesh, jx.P())\nown = jnp.arange(3.0) * (1 + rank)\n"
+        "uneven = jx.make_array_from_single_device_arrays((3,), whole, [own])\n"
+        "tree = {'a': uneven, 'b': jx.device_put(np.zeros(2), whole)}"
+    )
+    assert spmd("uneven.is_fully_replicated").shown == [{"text/plain": "True"}]
+    shown = pair.run("%jx cluster diff").value.text
+    assert "uneven[1]: 1.0 and 2.0; 2 of 3 differ" in shown
+    assert "tree['a'][1]: 1.0 and 2.0; 2 of 3 differ" in shown
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

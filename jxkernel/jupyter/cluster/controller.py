@@ -14,6 +14,7 @@ from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
 from jxkernel.cluster import Credentials, Service
 from jxkernel.cluster.guard import order_difference
+from jxkernel.cluster.service import free_port
 from jxkernel.errors import ClusterError, DesyncError
 from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.engines import Engines
@@ -46,8 +47,9 @@ class Cluster:
       maps: the maps of what the latest job traced.
 
     Raises:
-      UsageError: ipyparallel is not installed.
+      UsageError: ipyparallel is not installed, or there is no such profile.
       FileNotFoundError: a file of the certificates is not there.
+      OSError: the host is not this machine's.
       ClusterError: engines do not start, run other versions, or do not form a group; none is left.
     """
 
@@ -63,8 +65,10 @@ class Cluster:
         self.watch: Watch | None = None
         self._host = host
         self._credentials = Credentials.of_folder(tls) if tls else None
+        # What is wrong is told before engines start.
+        free_port(host)
         if self._credentials is not None:
-            self._credentials.arguments()  # what is wrong with them is told before engines start
+            self._credentials.arguments()
         self._numbers = itertools.count(1)
         self._has_failed = False
         self._is_strict = False

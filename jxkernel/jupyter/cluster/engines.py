@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -10,6 +11,9 @@ from contextlib import suppress
 from typing import Any
 
 from IPython.core.error import UsageError
+from IPython.core.profileapp import list_profiles_in
+from IPython.core.profiledir import ProfileDir, ProfileDirError
+from IPython.paths import get_ipython_dir
 
 from jxkernel._lazy import late_module
 from jxkernel.errors import ClusterError
@@ -37,12 +41,14 @@ class Engines:
       timeout: how many seconds to wait for them.
 
     Raises:
-      UsageError: ipyparallel is not installed.
+      UsageError: ipyparallel is not installed, or there is no such profile.
       ClusterError: they did not start.
     """
 
     def __init__(self, count: int, profile: str = "", timeout: float = 120.0) -> None:
         self._parallel = _ipyparallel()
+        if profile:
+            _look_for(profile)
         self._timeout = timeout
         # The profile says where a controller listens that is to be reached from other machines.
         where = {"profile": profile} if profile else {"engines": "local", "controller_ip": _LOCAL}
@@ -57,11 +63,13 @@ class Engines:
             self.client = self._cluster.connect_client_sync()
             self.client.wait_for_engines(count, timeout=timeout, interactive=False)
         except BaseException as error:
+            said = _last_words(self._cluster)
             self.stop()
             if isinstance(error, Exception):
                 raise ClusterError(
-                    f"{count} engines did not start within {timeout:.0f} s: {error}",
-                    instead=f"look at the logs in {self._cluster.profile_dir}/log",
+                    f"{count} engines did not start: {error}",
+                    details=said,
+                    instead=f"look at the profile in {self._cluster.profile_dir}, and at its logs",
                 ) from error
             raise
         self.ids: list[int] = sorted(self.client.ids)[:count]
@@ -102,6 +110,29 @@ class Engines:
 
 
 _LOCAL = "127.0.0.1"
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+
+
+def _look_for(profile: str) -> None:
+    """Raise where there is no such profile: ipyparallel would make one, of this machine alone."""
+    try:
+        ProfileDir.find_profile_dir_by_name(get_ipython_dir(), profile)
+    except ProfileDirError:
+        known = ", ".join(sorted(list_profiles_in(get_ipython_dir()))) or "none"
+        raise UsageError(
+            f"%jx cluster: there is no profile {profile!r} in {get_ipython_dir()}, which has "
+            f"{known}: ipython profile create --parallel --profile={profile}"
+        ) from None
+
+
+def _last_words(cluster: Any) -> tuple[str, ...]:
+    """Return the last line that a controller wrote which has ended, as when its ports are taken."""
+    controller = cluster.controller
+    if controller is None or controller.state != "after":
+        return ()
+    lines = _COLOURS.sub("", controller.get_output()).split("\n")
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    return (f"The controller wrote last: {last.strip()}",) if last else ()
 
 
 def _warden(file: str) -> subprocess.Popen[bytes]:

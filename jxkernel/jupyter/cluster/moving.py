@@ -90,16 +90,19 @@ def first_difference(found: Cluster, name: str, one: int, other: int) -> str:
         pair = [pull(found, name, rank=rank) for rank in (one, other)]
     except UsageError:
         return ""
-    leaves = [[np.asarray(x) for x in tree.leaves(value)] for value in pair]
-    for before, after in zip(*leaves, strict=False):
-        if before.shape != after.shape or before.dtype != after.dtype:
+    leaves = [
+        [(tree.keystr(path), np.asarray(x)) for path, x in tree.leaves_with_path(value)]
+        for value in pair
+    ]
+    for (path, before), (other_path, after) in zip(*leaves, strict=False):
+        if (path, before.shape, before.dtype) != (other_path, after.shape, after.dtype):
             return ""
         places = np.argwhere(before != after)
         if len(places):
             place = tuple(int(axis) for axis in places[0])
             index = f"[{', '.join(map(str, place))}]" if place else ""
             count = f"{len(places):,} of {before.size:,}"
-            return f"{name}{index}: {before[place]} and {after[place]}; {count} differ"
+            return f"{name}{path}{index}: {before[place]} and {after[place]}; {count} differ"
     return ""
 
 
