@@ -1,8 +1,8 @@
 """What ``%jx cluster`` costs: ``python -m benchmarks.clusters --peer PYTHON``.
 
 Measures, with two ranks on this machine, starting against ipyparallel's own, a cell against a bare
-``%%px``, the guard, and collectives against real jax in processes of the same kind.  The two sides
-take turns.  Writes the last part of ``docs/clusters.md``.
+``%%px``, the guard and its order check, interrupts, and collectives against real jax in processes
+of the same kind.  The two sides take turns.  Writes the last part of ``docs/clusters.md``.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from benchmarks.collectives import COLLECTIVES
+from benchmarks.collectives import CALLS, COLLECTIVES
 from benchmarks.groups import measure
 from benchmarks.processes import ROOT, Peer, environment
 from benchmarks.report import seconds_text
@@ -67,6 +67,55 @@ for _ in range({trips}):
         found.append(perf_counter() - began)
 cluster.stop()
 print(json.dumps(seconds))
+"""
+
+_INTERRUPTS = """
+import json, pathlib, tempfile, threading, time
+from _thread import interrupt_main
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "jxkernel")
+shell.run_cell("%jx cluster 2")
+shell.run_cell('''%%spmd
+import pathlib, time, numpy as np, jxkernel as jx, jxkernel.numpy as jnp
+rank = jx.process_index()
+rows = jx.NamedSharding(jx.make_mesh((2,), ("x",)), jx.P("x"))
+x = jx.make_array_from_process_local_data(rows, np.ones(2))
+total = jx.jit(lambda x: x.sum())
+def chained(x):
+    for number in range(300):
+        x = jnp.sin(x @ x) + number
+    return x
+lowered = jx.jit(chained).lower(jnp.ones((32, 32)))
+float(total(x)), float(total(x))''')
+cells = {{
+    "in Python": "while True: pass",
+    "in a collective": "float(total(x)) if rank == 0 else time.sleep(60)",
+    "in a compile": "lowered.compile()",
+}}
+told = []
+folder = pathlib.Path(tempfile.mkdtemp())
+for where, cell in cells.items():
+    seconds = []
+    for number in range({rounds}):
+        places = [folder / f"{{where}} {{number}} {{rank}}" for rank in range(2)]
+        moment = []
+        def interrupt():
+            while not all(place.exists() for place in places):
+                time.sleep(0.01)
+            time.sleep(0.5)
+            moment.append(time.monotonic())
+            interrupt_main()
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        begin = f"pathlib.Path(f'{{folder}}/{{where}} {{number}} {{{{rank}}}}').touch()"
+        shell.run_cell(f"%%spmd\\n{{begin}}\\n{{cell}}")
+        seconds.append(time.monotonic() - moment[0])
+        thread.join()
+        shell.run_cell("%%spmd\\nfloat(total(x))")
+    told.append((where, seconds))
+shell.run_cell("%jx cluster stop")
+print(json.dumps(told))
 """
 
 
@@ -138,12 +187,19 @@ def pair(peer: Peer, address: str) -> Iterator[list[Any]]:
             rank.stdout.close()
 
 
-def batch(ranks: Sequence[Any], what: str) -> float:
-    """Return the wall time of a call, of the slower process."""
+def batch(
+    ranks: Sequence[Any], what: str, calls: int, *, guarded: bool = True
+) -> tuple[float, float]:
+    """Have some calls made, and return the seconds of one.
+
+    Returns:
+      wall time, of the slower process, and the calling threads' processor time, their mean.
+    """
     for rank in ranks:
-        rank.stdin.write(f"{what}\n")
+        rank.stdin.write(f"{json.dumps([what, calls, guarded])}\n")
         rank.stdin.flush()
-    return max(float(rank.stdout.readline()) for rank in ranks)
+    walls, processors = zip(*(json.loads(rank.stdout.readline()) for rank in ranks), strict=True)
+    return max(walls), sum(processors) / len(ranks)
 
 
 def collectives(peer: Peer, rounds: int) -> list[Row]:
@@ -152,12 +208,39 @@ def collectives(peer: Peer, rounds: int) -> list[Row]:
     theirs = f"127.0.0.1:{free_port('127.0.0.1')}"
     rows = []
     with pair(_OWN, service.address) as own, pair(peer, theirs) as other:
-        for what in COLLECTIVES:
-            pairs = [(batch(own, what), batch(other, what)) for _ in range(rounds)]
+        for what, (_, size) in COLLECTIVES.items():
+            calls = CALLS[size]
+            pairs = [
+                (batch(own, what, calls)[0], batch(other, what, calls)[0]) for _ in range(rounds)
+            ]
             first, second = (min(column) for column in zip(*pairs, strict=True))
             rows.append(Row(f"{what}, jax", first, second, 1.05))
     service.stop()
     return rows
+
+
+def order_check(rounds: int) -> Row:
+    """Measure what it adds to a call that it is written down: many with and without in turns.
+
+    It is the calling thread that writes, so what is added is the difference of its processor time,
+    which knows nothing of who waits for whom; the call's own time is the least that was seen.
+    """
+    what, calls = "psum of 4 KB", 200
+    service = Service(2)
+    with pair(_OWN, service.address) as ranks:
+        turns = [
+            (*batch(ranks, what, calls), *batch(ranks, what, calls, guarded=False))
+            for _ in range(rounds)
+        ]
+    service.stop()
+    _, writing, alone, plain = map(min, zip(*turns, strict=True))
+    return Row(f"{what} with the order check, without", alone + writing - plain, alone, 1.03)
+
+
+def interrupts(rounds: int) -> list[Row]:
+    """Measure how long it takes from an interrupt to the prompt: the longest of some."""
+    seconds = _seconds(_INTERRUPTS.format(rounds=rounds))
+    return [Row(f"interrupt, a rank {where}", max(found), None, 2.0) for where, found in seconds]
 
 
 def page(rows: Sequence[Row]) -> str:
@@ -173,7 +256,9 @@ def page(rows: Sequence[Row]) -> str:
 
 
 _TEXT = """Written by `python -m benchmarks.clusters`, with two ranks on one machine. The two sides
-take turns; a start and a collective are the least of some, a round trip the median."""
+take turns; a start and a collective are the least of some, a round trip the median, an interrupt
+the longest: from the interrupt to the prompt. The order check is what it adds to the calling
+thread's processor time, beside the least time of a call."""
 
 
 def main() -> None:
@@ -187,6 +272,8 @@ def main() -> None:
         starts(options.rounds),
         trips(options.trips),
         Row("guard, one comparison", measure(2).guard, None, 2e-3),
+        order_check(20 * options.rounds),
+        *interrupts(3),
         *collectives(Peer("jax", options.peer), 100 * options.rounds),
     ]
     before = PAGE.read_text(encoding="utf-8").partition(HEADING)[0].rstrip()

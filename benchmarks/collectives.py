@@ -1,12 +1,15 @@
 """One of two processes that sum and gather, as a program with a library, a rank and an address.
 
-It reads the names of collectives, one a line, and answers each with the seconds of a call.  With
-jxkernel programs are guarded as in a notebook's cluster.
+It reads questions, one a line: the name of a collective, how many calls, and whether they are
+guarded.  It answers each with the seconds of a call, and the processor's of the calling thread.
+With jxkernel programs are guarded as in a notebook's cluster.
 """
 
+import json
 import sys
 from collections.abc import Callable
-from time import perf_counter
+from importlib import import_module
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
@@ -27,14 +30,15 @@ CALLS = {1 << 10: 10, 1 << 20: 2}
 """How many calls a batch has, by size: few, so that some batch is disturbed by nothing else."""
 
 
-def _join(library: str, rank: int, address: str) -> Library:
+def _join(library: str, rank: int, address: str) -> tuple[Library, Callable[[bool], object]]:
+    """Return the library, joined, and what says whether calls are guarded from now on."""
     loaded = load(library)
-    if library == "jxkernel":
-        loaded.api.cluster.join(rank, 2, address)
-        loaded.api.cluster.guard()
-    else:
+    if library != "jxkernel":
         loaded.api.distributed.initialize(address, 2, rank)
-    return loaded
+        return loaded, lambda guarded: None
+    loaded.api.cluster.join(rank, 2, address)
+    guard, hook = loaded.api.cluster.guard(), import_module(f"{library}.config").launch_hook
+    return loaded, lambda guarded: hook.set_global(guard if guarded else None)
 
 
 def _program(library: Library, name: str, size: int) -> tuple[Callable[[Any], Any], Any]:
@@ -53,23 +57,30 @@ def _program(library: Library, name: str, size: int) -> tuple[Callable[[Any], An
     return api.jit(over), x
 
 
+def _timed(function: Callable[[Any], Any], x: Any, calls: int) -> tuple[float, float]:
+    """Return the seconds of a call, and the processor's of this thread in it."""
+    began, began_processor = perf_counter(), thread_time()
+    for _ in range(calls):
+        function(x).block_until_ready()
+    ended, ended_processor = perf_counter(), thread_time()
+    return (ended - began) / calls, (ended_processor - began_processor) / calls
+
+
 def main() -> None:
     """Answer until there are no more questions."""
     _, library, rank, address = sys.argv
-    loaded = _join(library, int(rank), address)
+    loaded, set_guarded = _join(library, int(rank), address)
     programs = {what: _program(loaded, *how) for what, how in COLLECTIVES.items()}
-    for function, x in programs.values():
-        for _ in range(3):
-            function(x).block_until_ready()
+    for guarded in (False, True):
+        set_guarded(guarded)
+        for function, x in programs.values():
+            for _ in range(3):
+                function(x).block_until_ready()
     print("ready", flush=True)
     for line in sys.stdin:
-        what = line.strip()
-        function, x = programs[what]
-        calls = CALLS[COLLECTIVES[what][1]]
-        began = perf_counter()
-        for _ in range(calls):
-            function(x).block_until_ready()
-        print((perf_counter() - began) / calls, flush=True)
+        what, calls, guarded = json.loads(line)
+        set_guarded(guarded)
+        print(json.dumps(_timed(*programs[what], calls)), flush=True)
 
 
 if __name__ == "__main__":
