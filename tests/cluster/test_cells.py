@@ -1,8 +1,11 @@
 """`%jx cluster` and `%%spmd`: cells on two engines."""
 
+import ipaddress
+
 import pytest
 
 from jxkernel.errors import RankError
+from jxkernel.jupyter.cluster.answer import cluster_of
 from jxkernel.jupyter.provenance.view import function_data
 
 
@@ -122,6 +125,37 @@ def test_a_cluster_is_shown_with_its_ranks(pair):
     lines = pair.run("%jx cluster").value.text.splitlines()
     assert lines[0].startswith("cluster of 2, service at 127.0.0.1:")
     assert [line.split()[-1] for line in lines[2:]] == ["ready", "ready"]
+
+
+def listened_at(process):
+    """The addresses at which a process and its children listen."""
+    every = [process, *process.children(recursive=True)]
+    return [one.laddr for some in every for one in some.net_connections() if one.status == "LISTEN"]
+
+
+def test_all_that_belongs_to_a_cluster_listens_on_loopback_alone(pair, spmd):
+    psutil = pytest.importorskip("psutil")
+    assert spmd("float(jx.jit(lambda x: x.sum())(x))").error is None
+    cluster = cluster_of(pair.session)
+    engines = [about["pid"] for about in cluster.about]
+    for pid in (*engines, cluster.engines._cluster.controller.pid):
+        assert listened_at(psutil.Process(pid))
+    found = listened_at(psutil.Process())
+    assert int(cluster.address.rpartition(":")[2]) in [one.port for one in found]
+    for one in found:
+        place = ipaddress.ip_address(one.ip)
+        assert (getattr(place, "ipv4_mapped", None) or place).is_loopback, one
+
+
+def test_how_long_ranks_may_be_silent_is_set(pair):
+    limits = cluster_of(pair.session).limits
+    before = limits.silence
+    told = pair.run("%jx cluster silence 7.5").printed
+    assert "does not answer for 7.5 s counts as lost" in told
+    assert limits.silence == 7.5
+    for words in ("", "0", "inf", "long", "1 2"):
+        assert "%jx cluster silence SECONDS" in pair.attempt(f"%jx cluster silence {words}").printed
+    limits.silence = before
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from collections import Counter
 
 import pytest
 
-from jxkernel.jupyter.cluster.answer import cluster_of
 from tests.cluster.conftest import SETUP
 from tests.cluster.cutting import CUT, can_be_cut
 
@@ -42,7 +41,7 @@ FAULTS = {
 }
 HARMLESS = {"late"}
 # Each of these takes some ten seconds, most of them for another engine.
-WEIGHTS = dict.fromkeys(("killed", "frozen", "cut off", "aborted", "left"), 0.4)
+WEIGHTS: dict[str, float] = dict.fromkeys(("killed", "frozen", "cut off", "aborted", "left"), 0.4)
 if not can_be_cut():
     WEIGHTS["cut off"] = 0.0
 
@@ -75,7 +74,7 @@ def suffer(pair, fault, victim, path):
 @pytest.mark.slow
 def test_faults_in_a_row_cost_no_number_and_no_variable(pair, spmd, tmp_path):
     draw = random.Random(SEED)
-    cluster_of(pair.session).limits.silence = 3.0
+    pair.run("%jx cluster silence 3")
     pair.run("mine = {'a': 41}")
     assert spmd(f"{DEFINITIONS}{BEGIN}").error is None
     seen, longest = Counter(), 0.0

@@ -23,8 +23,8 @@ FEATURE = Feature(
     subcommands={
         "cluster": Subcommand(
             cluster,
-            "[N|stop|push|pull|diff|save|load|strict|timeline]  engines that form one group, for "
-            "%%spmd",
+            "[N|stop|push|pull|diff|save|load|strict|silence|timeline]  engines that form one "
+            "group, for %%spmd",
         ),
         "comm": Subcommand(
             comm, "[--link NAME] F(ARGS)  collectives by line: bytes, mesh axes, time on a link"

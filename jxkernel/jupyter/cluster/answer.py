@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Callable
@@ -175,6 +176,23 @@ def _strict(session: Session, rest: list[str]) -> View:
     return text_view("", f"The ranks compare their programs before {compared}.")
 
 
+def _silence(session: Session, rest: list[str]) -> View:
+    seconds = _positive(rest[0]) if len(rest) == 1 else None
+    if seconds is None:
+        raise UsageError("%jx cluster silence SECONDS")
+    cluster_of(session).limits.silence = seconds
+    return text_view("", f"A rank that does not answer for {seconds:g} s counts as lost.")
+
+
+def _positive(text: str) -> float | None:
+    """Return a number above 0 and finite, or None where the text is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 < number < math.inf else None
+
+
 def _timeline(session: Session, rest: list[str]) -> View:
     number = rest[0] if rest else "1"
     if len(rest) > 1 or not number.isdecimal() or not 1 <= int(number) <= CELLS:
@@ -213,6 +231,7 @@ _ACTIONS: dict[str, Callable[[Session, list[str]], View]] = {
     "pull": _pull,
     "diff": _diff,
     "strict": _strict,
+    "silence": _silence,
     "timeline": _timeline,
     "save": _save,
     "load": _load,

@@ -167,7 +167,7 @@ class Watch:
         if reply.ready():
             self._take(rank, reply)
         elif time.monotonic() - since > self._limits.silence:
-            self._lose(rank, f"has not answered for {self._limits.silence:.0f} s")
+            self._lose(rank, f"has not answered for {self._limits.silence:g} s")
 
     def _take(self, rank: int, reply: Any) -> None:
         try:
