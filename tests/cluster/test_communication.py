@@ -5,7 +5,8 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
-from jxkernel import cluster, lax
+from jxkernel import cluster, events, lax
+from jxkernel.cluster.layouts import other_layouts
 
 
 def over(mesh, function):
@@ -66,6 +67,53 @@ def test_times_are_those_of_rings():
     assert cluster.Collective(kind="all-reduce", bytes=8, **alone).seconds(link) == 0
 
 
+def laid_out(mesh, shape, *spec):
+    return jx.device_put(np.ones(shape, np.float32), jx.NamedSharding(mesh, jx.P(*spec)))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "told"),
+    [
+        (lambda x: x.sum(0), {"x": ((8, 16), "x")}, [("x", (None, "x"), 0), ("x", (), 0)]),
+        (lambda x: x.sum(), {"x": ((8, 16), "x")}, [("x", (), 0)]),
+        (lambda x: x * 2, {"x": ((8, 16), "x")}, []),
+        (lambda x: x.sum(0), {"x": ((8, 6), "x")}, [("x", (), 0)]),
+    ],
+)
+def test_layouts_that_need_less_are_found_by_trying(mesh, function, arguments, told):
+    args = [laid_out(mesh, *one) for one in arguments.values()]
+    jitted = jx.jit(function)
+    sent = cluster.communication(jitted.trace(*args))
+    found = other_layouts(jitted, args, {}, sum(one.bytes for one in sent))
+    assert [(one.argument, tuple(one.spec), one.bytes) for one in found] == told
+    assert all(one.avoids(collective) for one in found for collective in sent)
+
+
+def test_a_layout_names_the_leaf_of_an_argument(mesh):
+    def loss(params, *, x):
+        return (x @ params["w"]).sum(0)
+
+    given = {"w": laid_out(mesh, (16, 32), "x")}
+    found = other_layouts(jx.jit(loss), [given], {"x": np.ones((8, 16), np.float32)}, 1 << 20)
+    assert {one.argument for one in found} == {"params['w']"}
+    found = other_layouts(jx.jit(lambda *many, **named: named["b"].sum()), [], {"b": given["w"]}, 9)
+    assert {one.argument for one in found} == {"b"}
+
+
+def test_layouts_are_tried_unseen(mesh, capsys):
+    def total(x):
+        print("traced")  # noqa: T201  what a user may write
+        if x.sharding.spec[0] is None:
+            raise ValueError
+        return x.sum(0)
+
+    explicit = jx.make_mesh((4, 2), ("x", "y"), axis_types=(jx.sharding.AxisType.Explicit,) * 2)
+    seen = []
+    with events.listen(seen.append):
+        found = other_layouts(jx.jit(total), [laid_out(explicit, (8, 16), "x")], {}, 1 << 20)
+    assert (found, seen, capsys.readouterr().out) == ([], [], "")
+
+
 def test_a_call_is_told_in_the_notebook(notebook):
     assert "sends nothing between devices" in notebook.run("%jx comm x * 2").value.text
     ran = notebook.attempt("%jx comm --link rope x * 2")
@@ -79,3 +127,4 @@ def test_a_call_on_ranks_is_told_there(spmd):
     assert "over nvlink-4" in shown
     assert "all-reduce" in shown
     assert "x (2)" in shown
+    assert ": a as P(), whole on each device: nothing is sent" in shown

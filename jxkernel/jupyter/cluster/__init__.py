@@ -27,7 +27,8 @@ FEATURE = Feature(
             "group, for %%spmd",
         ),
         "comm": Subcommand(
-            comm, "[--link NAME] F(ARGS)  collectives by line: bytes, mesh axes, time on a link"
+            comm,
+            "[--link NAME] F(ARGS)  collectives by line: bytes, axes, time, specs that avoid them",
         ),
     },
     requests={"cluster": Request(requests.cluster, requests.ClusterAnswer)},
