@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jxkernel import hlo
+from jxkernel._jaxlib import version
 from jxkernel.config import long_chains
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import TOKEN, has_ordered
@@ -35,6 +36,8 @@ _DEEPEST_CALL = 64
 
 _BARRIER = "stablehlo.optimization_barrier"
 _ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
+_ONE_KERNEL_SINCE = (0, 11, 2)
+"""The first jaxlib whose XLA gives such a call the number of arguments that it has."""
 _INDEX = np.dtype(np.int32)
 
 
@@ -58,6 +61,7 @@ class ModuleState:
       axis_indices: in a ``shard_map`` over some axes of its mesh, the device's index along each.
       meshes: the meshes that it declares.
       partitioned: whether it is for the devices of a mesh.
+      portable: whether other versions of jaxlib are to compile it.
       cuts_chains: whether long chains are cut.
       stored: how many values are stored where chains are cut.
     """
@@ -73,6 +77,7 @@ class ModuleState:
         "meshes",
         "partitioned",
         "platform",
+        "portable",
         "stored",
     )
 
@@ -86,6 +91,7 @@ class ModuleState:
         self.meshes = Meshes(self.builder)
         self.device_count = 1
         self.partitioned = False
+        self.portable = False
         self.cuts_chains = platform == "cpu" and long_chains.value == "cut"
         self.stored = 0
 
@@ -256,6 +262,17 @@ class LoweringContext(hlo.Builder):
         types = types_of([*closed.out_avals, TOKEN])
         *outs, self.token = self.call(symbol, types, [*args, self.take_token()])
         return outs
+
+    @property
+    def makes_one_kernel(self) -> bool:
+        """Whether ``one_kernel`` may be called: XLA is new enough, and is not to divide it."""
+        module = self.module
+        return (
+            module.platform == "cpu"
+            and not module.partitioned
+            and not module.portable
+            and version >= _ONE_KERNEL_SINCE
+        )
 
     def one_kernel(
         self,

@@ -352,6 +352,7 @@ def lower_for_export(
     avals = [*closed.in_avals, *closed.out_avals]
     symbolic = any(is_symbolic(size) for aval in avals for size in aval.shape)
     state = _SymbolicModule(f"jit_{module_name(name)}", platform)
+    state.portable = True
     if mesh is not None:
         state.device_count, state.partitioned = mesh.size, True
         state.meshes.symbol(mesh)

@@ -236,8 +236,7 @@ def _integers(context: Any, x: Any, shape: tuple[int, ...], dimension: int, kind
     """Append a sort of unsigned integers that are made of an array, and what becomes of them."""
     dtype = kind.kinds[1]
     if (
-        context.module.platform == "cpu"
-        and not context.module.partitioned
+        context.makes_one_kernel
         and not any(map(is_symbolic, shape))
         and len(kind.bits) <= _MOST_BITS
         and shape[dimension] >= _LEAST_LENGTH
