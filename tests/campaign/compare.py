@@ -14,6 +14,7 @@ FACTOR = 100.0
 
 UNCLEAN = re.compile(
     r"(Stage|Jvp|Batch|Partial)Tracer|Tracer object|jaxlib|_jax\.|mlir|stablehlo|nanobind"
+    r"|ArrayImpl|of type _|'_\w+' object|<class '[\w.]*\._"
     r"|std::|absl::|xla::|INVALID_ARGUMENT|INTERNAL:|UNIMPLEMENTED|incompatible function arguments"
     r"|unhashable type: 'ShapedArray|has no attribute '_|_p\b got"
 )
@@ -60,13 +61,6 @@ def _leaf(ours: Leaf, theirs: Leaf) -> str:
     return "" if _close(array(ours), array(theirs), FACTOR) else "value"
 
 
-def only_not_a_number(ours: Answer, theirs: Answer) -> bool:
-    """Say whether values differ only where the other library has none."""
-    pairs = zip(ours.leaves, theirs.leaves, strict=True)
-    arrays = [(array(a), array(b)) for a, b in pairs if a.data is not None and b.data is not None]
-    return all(_close(np.where(np.isnan(widened(b)), b, a), b, FACTOR) for a, b in arrays)
-
-
 def difference(ours: Answer, theirs: Answer, nudged: Answer | None = None) -> str:
     """Return in what two answers differ: one word, empty where they agree.
 
@@ -76,18 +70,31 @@ def difference(ours: Answer, theirs: Answer, nudged: Answer | None = None) -> st
       nudged: what it gives for arguments that are moved by a rounding; a value which that changes
         as much as the answers differ says nothing.
     """
+    return differing(ours, theirs, nudged)[0]
+
+
+def differing(ours: Answer, theirs: Answer, nudged: Answer | None = None) -> tuple[str, int]:
+    """Return in what two answers differ, and the first leaf that does: -1 where it is no leaf."""
     if ours.error or theirs.error:
-        return _of_errors(ours, theirs)
+        return _of_errors(ours, theirs), -1
     if len(ours.leaves) != len(theirs.leaves):
-        return "structure"
+        return "structure", -1
     pairs = list(zip(ours.leaves, theirs.leaves, strict=True))
     if any(a.path != b.path for a, b in pairs):
-        return "structure"
+        return "structure", -1
     found = [_leaf(a, b) for a, b in pairs]
     if nudged is not None and len(nudged.leaves) == len(found):
         moved = [_leaf(a, b) for a, b in zip(nudged.leaves, theirs.leaves, strict=True)]
         found = ["" if k == m == "value" else k for k, m in zip(found, moved, strict=True)]
-    return next(filter(None, found), "")
+    return next(((kind, n) for n, kind in enumerate(found) if kind), ("", -1))
+
+
+def elements(ours: Leaf, theirs: Leaf) -> tuple[Any, Any]:
+    """Return the elements of two leaves that differ in value, and only there."""
+    a, b = array(ours), array(theirs)
+    pairs = zip(a.reshape(-1, 1), b.reshape(-1, 1), strict=True)
+    apart = [not _close(*pair, FACTOR) for pair in pairs]
+    return widened(a.ravel()[apart]), widened(b.ravel()[apart])
 
 
 def _of_errors(ours: Answer, theirs: Answer) -> str:

@@ -65,7 +65,14 @@ def load(name: str = "findings.json") -> list[Finding]:
 def save(findings: Iterable[Finding], name: str = "findings.json") -> None:
     """Write the record."""
     text = json.dumps([asdict(finding) for finding in findings], indent=1)
-    (HERE / name).write_text(f"{text}\n", encoding="utf-8")
+    _write(HERE / name, f"{text}\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole, or leave the one that is there."""
+    beside = path.with_suffix(".part")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
 
 
 def tally() -> list[dict[str, int | str]]:
@@ -78,4 +85,4 @@ def add_run(run: dict[str, int | str]) -> None:
     """Put a run on record, in the place of what was said of its seed before."""
     runs = [*(row for row in tally() if row["seed"] != run["seed"]), run]
     lines = ",\n".join(json.dumps(row) for row in runs)
-    (HERE / "tally.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    _write(HERE / "tally.json", f"[\n{lines}\n]\n")

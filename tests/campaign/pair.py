@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Self
 
 from tests.campaign.answers import Answer
-from tests.campaign.compare import array, difference, unclean
+from tests.campaign.compare import array, difference, differing, unclean
 from tests.campaign.findings import Finding
 from tests.campaign.meant import meant
 from tests.campaign.processes import Worker
-from tests.campaign.shrink import shrunk
+from tests.campaign.shrink import SECONDS, shrunk
 
 ASPECTS = ("value", "dtype", "shape", "weak", "structure")
 
@@ -75,10 +75,10 @@ class Pair:
             if theirs.error[:1] in MEANINGLESS:
                 found.append("")
                 continue
-            kind = difference(ours, theirs)
+            kind, place = differing(ours, theirs)
             if kind == "value":
-                kind = difference(ours, theirs, self._theirs.ask(_nudged(source)))
-            if kind and meant(kind, source, ours, theirs):
+                kind, place = differing(ours, theirs, self._theirs.ask(_nudged(source)))
+            if kind and meant(kind, source, ours, theirs, place):
                 kind = ""
             found.append(kind or unclean(ours))
         return found
@@ -98,7 +98,8 @@ class Pair:
                 for text, found in zip(tried, kinds, strict=True)
             ]
 
-        return shrunk(source, holds)
+        # What is refused there alone is many, and told by what is said.
+        return shrunk(source, holds, 5.0 if kind == "accepted" else SECONDS)
 
     def finding(self, seed: str, source: str, kind: str) -> Finding:
         """Return a program on which the libraries differ as a finding."""

@@ -7,8 +7,8 @@ from typing import Any
 
 ROUND = 24
 ROUNDS = 60
-SECONDS = 60.0
-"""After how long a program is small enough."""
+SECONDS = 20.0
+"""After how long a program is small enough, if nothing else is asked for."""
 
 Holds = Callable[[Sequence[str]], Sequence[bool]]
 """Which of some sources still show what was found."""
@@ -69,11 +69,11 @@ def variants(source: str) -> list[str]:
     return sorted((v for v in found if v != source), key=len)
 
 
-def shrunk(source: str, holds: Holds) -> str:
+def shrunk(source: str, holds: Holds, seconds: float = SECONDS) -> str:
     """Return a program as small as single edits make it, of which ``holds`` is still true."""
     source = ast.unparse(ast.parse(source))
     seen = {source}
-    end = monotonic() + SECONDS
+    end = monotonic() + seconds
     for _ in range(ROUNDS):
         ahead = [v for v in variants(source) if v not in seen and len(v) <= len(source)]
         for start in range(0, len(ahead), ROUND):

@@ -8,9 +8,9 @@ import pytest
 from jxkernel import config
 from tests.campaign import findings, reference, stored
 from tests.campaign.answers import Answer, Leaf
-from tests.campaign.compare import difference, only_not_a_number, unclean
+from tests.campaign.compare import difference, differing, unclean
 from tests.campaign.generate import WAYS, generate
-from tests.campaign.meant import meant
+from tests.campaign.meant import makers, meant
 from tests.campaign.processes import DIED, Worker
 from tests.campaign.shrink import shrunk
 from tests.campaign.worker import run
@@ -135,6 +135,40 @@ def test_answers_are_compared_in_every_aspect(ours, theirs, expected):
     assert difference(ours, theirs) == expected
 
 
+SEVERAL = """
+def f(x):
+    v1 = jnp.sin(x)
+    def g2(u3):
+        return jnp.gcd(u3, 2)
+    v4 = g2(x)
+    v5 = jnp.cos(v1)
+    return (v1, v4, v5)
+g = f
+result = [g(*a) for a in [(1,)]]"""
+
+
+def several(*leaves, weak=False):
+    """Return an answer with leaves at the places of a program's statements."""
+    made = (Leaf(f"[0][{n}]", "array", "int32", (), weak, x) for n, x in enumerate(leaves))
+    return Answer(tuple(made))
+
+
+def test_what_made_a_leaf_are_the_statements_since_the_one_before():
+    assert makers(SEVERAL, "[0][0]") == "v1 = jnp.sin(x)"
+    assert makers(SEVERAL, "[0][1]").endswith("return jnp.gcd(u3, 2)\nv4 = g2(x)")
+    assert makers(SEVERAL, "[0][2]") == "v5 = jnp.cos(v1)"
+    assert makers("result = jnp.sin(1)", "") == "result = jnp.sin(1)"
+
+
+def test_a_difference_is_meant_only_where_the_statement_that_it_comes_from_is():
+    zero, weak = several(*[b"\0" * 4] * 3), several(*[b"\0" * 4] * 3, weak=True)
+    assert differing(zero, weak) == ("weak", 0)
+    assert not meant("weak", SEVERAL, zero, weak)
+    later = Answer((zero.leaves[0], *weak.leaves[1:]))
+    assert meant("weak", SEVERAL, zero, later)
+    assert not meant("weak", SEVERAL, later, zero)
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "expected"),
     [
@@ -144,7 +178,6 @@ def test_answers_are_compared_in_every_aspect(ours, theirs, expected):
     ],
 )
 def test_a_value_that_the_other_library_lacks_is_told_from_another_value(ours, theirs, expected):
-    assert only_not_a_number(leaf(ours), leaf(theirs)) == expected
     program = "result = jax.scipy.special.poch(x, y)"
     assert bool(meant("value", program, leaf(ours), leaf(theirs))) == expected
 
