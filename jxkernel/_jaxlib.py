@@ -136,6 +136,8 @@ def _place(module: str, *classes: Any) -> None:
 
 
 _KEYS = (pytree.DictKey, pytree.FlattenedIndexKey, pytree.GetAttrKey, pytree.SequenceKey)
+# Users know arrays by the name of their public class.
+ArrayImpl.__name__ = ArrayImpl.__qualname__ = "Array"
 _place("jxkernel", ArrayImpl, PjitFunction)
 _place("jxkernel.tree_util", pytree.PyTreeDef, *_KEYS)
 

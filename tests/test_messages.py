@@ -9,7 +9,9 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
 
-INSIDE = re.compile(r"(Stage|Jvp|Batch)Tracer|jaxlib|incompatible function|std::|INVALID_ARGUMENT")
+INSIDE = re.compile(
+    r"(Stage|Jvp|Batch)Tracer|ArrayImpl|jaxlib|incompatible function|std::|INVALID_ARGUMENT"
+)
 X = np.ones(3, np.float32)
 STRINGS = np.array(["a"])
 
@@ -20,9 +22,15 @@ def traced(function):
 
 CALLS = {
     "a static argument": (lambda: jnp.swapaxes(X, jnp.ones(3), 0), "it takes whole numbers"),
-    "a set of arrays": (lambda: {jnp.ones(3)}, "unhashable type: 'ArrayImpl'"),
+    "a set of arrays": (lambda: {jnp.ones(3)}, "unhashable type: 'Array'"),
     "a set of traced arrays": (traced(lambda x: {x}), "unhashable type: 'Tracer'"),
-    "a missing attribute": (lambda: jnp.ones(3).foo, "'ArrayImpl' object has no attribute 'foo'"),
+    "an array for a type": (
+        lambda: jx.tree_util.is_tree_node(jnp.ones(3)),
+        "of type Array: write is_tree_node",
+    ),
+    "an array for a spec": (lambda: jx.vmap(jnp.sin, in_axes=X)(X), "of type ndarray"),
+    "a type for an array": (lambda: jnp.fft.fft(jnp.float32), "of type ScalarType as argument 0"),
+    "a missing attribute": (lambda: jnp.ones(3).foo, "'Array' object has no attribute 'foo'"),
     "a called tracer": (lambda: jx.vmap(lambda x: x())(X), "'Tracer' object is not callable"),
     "an axis that is differentiated": (
         lambda: jx.grad(lambda x: jnp.cumsum(X, x).sum())(1.0),

@@ -65,7 +65,7 @@ newaxis = None
 pi = np.pi
 
 
-class _ScalarType(type):
+class ScalarType(type):
     """The class of the scalar types: equal and hashing as the dtype they stand for."""
 
     dtype: Any
@@ -76,7 +76,7 @@ class _ScalarType(type):
     def __eq__(cls, other: object) -> bool:
         if cls is other:
             return True
-        return isinstance(other, (type, np.dtype, _ScalarType)) and _dtype_of(other) == cls.dtype
+        return isinstance(other, (type, np.dtype, ScalarType)) and _dtype_of(other) == cls.dtype
 
     def __call__(cls, x: Any) -> Any:
         return asarray(x, cls.dtype)
@@ -90,7 +90,7 @@ class _ScalarType(type):
 
 def _dtype_of(other: Any) -> Any:
     """Return the dtype that something names; None where it names none."""
-    if isinstance(other, _ScalarType):
+    if isinstance(other, ScalarType):
         return other.dtype
     if isinstance(other, np.dtype):
         return other
@@ -100,7 +100,7 @@ def _dtype_of(other: Any) -> Any:
 def _scalar_type(name: str) -> Any:
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     doc = f"The dtype {name}; called, it makes an array of it."
-    return _ScalarType(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "jxkernel.numpy"})
+    return ScalarType(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "jxkernel.numpy"})
 
 
 bool = bool_ = _scalar_type("bool")
