@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import runtime, tree
+from jxkernel import dtypes, runtime, tree
 from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.api.jit import jit
 from jxkernel.api.shardings import GivenShardings, naming_leaf
@@ -104,6 +104,8 @@ def put_leaf(leaf: Any, target: Any) -> Any:
             return leaf
         target.check_compatible_aval(leaf.aval.shape)
         return device_put_p.bind(leaf, sharding=target, source=_lies(leaf))
+    if type(leaf) is np.ndarray and leaf.dtype == dtypes.float0:
+        return _checked(leaf, target)
     if target is None:
         return runtime.as_device_array(leaf)
     if type(leaf) is ArrayImpl and not leaf.is_fully_addressable:
@@ -112,6 +114,13 @@ def put_leaf(leaf: Any, target: Any) -> Any:
         if leaf.sharding.device_set == target.device_set:
             return _redivided(target)(leaf)
     return runtime.place(leaf, target)
+
+
+def _checked(leaf: Any, target: Any) -> Any:
+    """Return an array of ``float0`` as it is: it has no data that could lie on devices."""
+    if target is not None:
+        target.check_compatible_aval(leaf.shape)
+    return leaf
 
 
 def _lies(value: Any) -> Any:

@@ -16,7 +16,7 @@ from weakref import ref
 
 import numpy as np
 
-from jxkernel import events
+from jxkernel import dtypes, events
 from jxkernel._jaxlib import (
     ArrayImpl,
     array_result_handler,
@@ -157,7 +157,9 @@ class Executable:
 
     def _handlers(self, *, committed: bool) -> list[Any]:
         handlers = [
-            array_result_handler(aval, sharding, committed)
+            _no_numbers(aval)
+            if aval.dtype == dtypes.float0
+            else array_result_handler(aval, sharding, committed)
             for aval, sharding in zip(self.out_avals, self.out_shardings, strict=True)
         ]
         if self.lowered.gives_token:
@@ -224,7 +226,7 @@ class Executable:
             return self._call_with_effects(inputs, handlers)
         outs: list[Any] = self.xla.execute_sharded(inputs).consume_with_handlers(handlers)
         if events.listening():
-            report_execution(self.name, self.device, outs)
+            report_execution(self.name, self.device, _on_devices(outs))
         return outs
 
     @property
@@ -251,17 +253,23 @@ class Executable:
         """
         return bool(self.lowered.callbacks) or self.lowered.gives_token
 
+    @property
+    def _gives_no_numbers(self) -> bool:
+        """Whether a result is of ``float0``, which C++ would give as the booleans it lies as."""
+        return any(aval.dtype == dtypes.float0 for aval in self.out_avals)
+
     def _call_with_effects(self, inputs: list[Any], handlers: list[Any]) -> list[Any]:
         takes, gives = self.lowered.takes_token, self.lowered.gives_token
         if takes:
             inputs.append(place(previous_token(self.device), self.sharding))
         outs = surfacing(self.xla.execute_sharded, inputs).consume_with_handlers(handlers)
+        arrays = _on_devices(outs)
         if events.listening():
-            report_execution(self.name, self.device, outs)
+            report_execution(self.name, self.device, arrays)
         if gives:
             issue_token(outs.pop(), ordered=takes)
-        elif outs:
-            issue_token(outs[0], ordered=False)
+        elif arrays:
+            issue_token(arrays[0], ordered=False)
         return outs
 
     def _checked(self, arg: Any, index: int) -> Any:
@@ -286,7 +294,9 @@ class Executable:
 
         C++ hands committed arguments on as they lie, so none may need to be moved.
         """
-        if self.needs_python or run_hook.value is not None or self._moves(args):
+        if self.needs_python or self._gives_no_numbers:
+            return None
+        if run_hook.value is not None or self._moves(args):
             return None
         layouts = [_FROM_HOST if _is_numpy(args[index]) else None for index in self.kept_args]
         if launch_hook.value is not None and self.has_collectives and not self._noticed(layouts):
@@ -328,12 +338,22 @@ class Executable:
         )
 
 
+def _no_numbers(aval: Any) -> Callable[[Any], Any]:
+    """Return what makes a result of ``float0``: an array of NumPy, which says so to NumPy."""
+    return lambda _: np.zeros(aval.shape, dtypes.float0)
+
+
 _FROM_HOST = "from the host"
 """Stands where a layout might: C++ then asks ``shard_argument`` to place the argument.
 
 By itself C++ reads the bytes of a NumPy array whatever their order; its signature of the call does
 not tell one order from the other.
 """
+
+
+def _on_devices(outs: Sequence[Any]) -> list[Any]:
+    """Return the results that are computed: all but those of ``float0``."""
+    return [out for out in outs if type(out) is ArrayImpl]
 
 
 def _is_numpy(arg: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.hlo.attributes import (
     comparison_direction,
     dense_elements,
@@ -90,7 +91,9 @@ class Builder:
 
     def splat(self, value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         """Append one number repeated over a shape."""
-        scalar = self.constant(value, dtype)
+        # ``float0`` has no number that NumPy would convert.
+        number = np.zeros((), dtype) if dtype == dtypes.float0 else value
+        scalar = self.constant(number, dtype)
         return scalar if not shape else self.broadcast(scalar, (), shape, dtype)
 
     def broadcast(

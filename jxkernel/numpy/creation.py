@@ -260,7 +260,10 @@ def _from_host(value: Any, dtype: Any) -> Any:
         ) from None
     if dtype is None:
         note_narrowing(value, found)
-    return array_from_host(np.array(value, found), ShapedArray(value.shape, found))
+    host = np.array(value, found)
+    # NumPy would read the booleans that stand for it on a device.
+    no_numbers = found == dtypes.float0
+    return host if no_numbers else array_from_host(host, ShapedArray(value.shape, found))
 
 
 def _from_sequence(value: Any, dtype: Any) -> Any:

@@ -328,6 +328,18 @@ def test_arrays_of_64_bits_have_derivatives_where_these_are_off():
     assert (jnp.mean(x), jnp.mean(x).dtype, jnp.var(x).dtype) == (1.0, np.float32, np.float32)
 
 
+NO_NUMBERS = np.zeros(3, jx.float0)
+
+
+def _by_number(n):
+    return jx.grad(lambda n: n * 1.0, allow_int=True)(n)
+
+
+def _printed(t):
+    jx.debug.callback(lambda: None)
+    return t
+
+
 @pytest.mark.parametrize(
     "tangent",
     [
@@ -335,8 +347,21 @@ def test_arrays_of_64_bits_have_derivatives_where_these_are_off():
         lambda: jx.linearize(lambda x: x > 0, 2.0)[1](1.0),
         lambda: jx.vjp(lambda n: n * 1.0, 3)[1](1.0)[0],
         lambda: jx.grad(lambda n: n * 1.0, allow_int=True)(3),
+        lambda: jx.jit(_by_number)(3),
+        lambda: [jx.jit(_by_number)(n) for n in (3, 4, 5)][-1],
+        lambda: jx.vmap(_by_number)(np.arange(3)),
+        lambda: jx.lax.map(_by_number, np.arange(3)),
+        lambda: jx.lax.scan(lambda c, t: (t, t), np.zeros((), jx.float0), NO_NUMBERS)[1],
+        lambda: jx.lax.cond(True, lambda t: t, lambda t: t, NO_NUMBERS),
+        lambda: jx.pmap(lambda t: t)(NO_NUMBERS[None]),
+        lambda: jx.jit(_printed)(NO_NUMBERS),
+        lambda: jx.device_put(NO_NUMBERS),
+        lambda: jnp.asarray(NO_NUMBERS),
     ],
-    ids=["jvp", "linearize", "vjp", "grad"],
+    ids=[
+        *("jvp", "linearize", "vjp", "grad", "jit", "jit again", "vmap", "map", "scan", "cond"),
+        *("pmap", "jit with an effect", "device_put", "asarray"),
+    ],
 )
 def test_derivatives_of_integers_and_booleans_are_float0_to_numpy_as_well(tangent):
     assert np.asarray(tangent()).dtype == jx.dtypes.float0
