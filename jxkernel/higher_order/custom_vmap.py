@@ -18,7 +18,7 @@ import numpy as np
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.explicit_sharding import AS_TYPED
-from jxkernel.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, jaxpr_as_fun
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
@@ -389,28 +389,54 @@ def _custom_vmap_partial_eval(
     if not isinstance(rule, _DerivativeRule):
         return trace.stage(custom_vmap_call_p, args, params)
     operands, params = _custom_vmap_stage(tuple(args), params)
-    moving, num_consts = rule.moving, params["num_consts"]
-    first = num_consts - moving.ahead
-    of_values = (*[True] * first, *moving.of_values)
-    known = pick(operands, of_values)
+    known = pick(operands, _of_values(rule, params))
     if any(trace.is_unknown(value) for value in known):
         return trace.stage(custom_vmap_call_p, args, params)
+    outs = custom_vmap_call_p.bind(*known, **_values_alone(rule, params))
     program: ClosedJaxpr = params["call_jaxpr"]
-    count = _value_count(program.out_avals)
-    wanted = tuple([place < count for place in range(len(program.out_avals))])
-    outs = custom_vmap_call_p.bind(
-        *known,
-        call_jaxpr=keep_arguments(keep_results(program, wanted)[0], of_values),
-        rule=rule.primal,
-        num_consts=first + moving.num_consts,
-    )
-    tangents = keep_results(drop_effects(program), tuple([not flag for flag in wanted]))[0]
+    wanted = tuple([place >= len(outs) for place in range(len(program.out_avals))])
+    tangents = keep_results(drop_effects(program), wanted)[0]
     staged = trace.stage(
         custom_vmap_call_p,
         operands,
-        {"call_jaxpr": tangents, "rule": rule.of_tangents(), "num_consts": num_consts},
+        {**params, "call_jaxpr": tangents, "rule": rule.of_tangents()},
     )
     return [*outs, *staged]
+
+
+def _of_values(rule: _DerivativeRule, params: dict[str, Any]) -> tuple[bool, ...]:
+    """Return for each operand of a derivative, constants too, whether it is a value."""
+    first = params["num_consts"] - rule.moving.ahead
+    return (*[True] * first, *rule.moving.of_values)
+
+
+def _values_alone(rule: _DerivativeRule, params: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the call that gives the values of a derivative: the function's."""
+    program: ClosedJaxpr = params["call_jaxpr"]
+    count = _value_count(program.out_avals)
+    wanted = tuple([place < count for place in range(len(program.out_avals))])
+    values = keep_arguments(keep_results(program, wanted)[0], _of_values(rule, params))
+    first = params["num_consts"] - rule.moving.ahead
+    return {
+        "call_jaxpr": values,
+        "rule": rule.primal,
+        "num_consts": first + rule.moving.num_consts,
+    }
+
+
+def _custom_vmap_dce(used_outputs: list[bool], eqn: Eqn) -> Eqn:
+    """Return the function's own call where no tangent is read: it reads none."""
+    rule = eqn.params["rule"]
+    if not isinstance(rule, _DerivativeRule):
+        return eqn
+    count = _value_count(eqn.params["call_jaxpr"].out_avals)
+    if any(used_outputs[count:]):
+        return eqn
+    return eqn.replace(
+        invars=pick(eqn.invars, _of_values(rule, eqn.params)),
+        outvars=eqn.outvars[:count],
+        params=_values_alone(rule, eqn.params),
+    )
 
 
 @custom_vmap_call_p.def_transpose
@@ -425,5 +451,6 @@ custom_vmap_call_p.define(
     evaluate=_custom_vmap_evaluate,
     effects=_custom_vmap_effects,
     partial_eval=_custom_vmap_partial_eval,
+    dce=_custom_vmap_dce,
     unfold=unfold_call("call_jaxpr"),
 )

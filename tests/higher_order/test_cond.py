@@ -111,6 +111,22 @@ def test_nan_of_the_branch_not_chosen_does_not_reach_gradients(gradient):
     close(gradient(x), np.array([2.0, 2.0, 0.25]))
 
 
+@pytest.mark.parametrize("derivative", [lambda g: jx.grad(lambda x: jnp.sum(g(x))), jx.jacrev])
+def test_a_branch_of_tangents_is_transposed_for_the_examples_that_chose_it(derivative):
+    """A rule of a user's that pushes tangents through a branch makes it a branch of tangents."""
+
+    def choose(x):
+        return lax.cond(x > 1.0, lambda x: x * x, lambda x: 3.0 * jnp.sqrt(x), x)
+
+    pushed = jx.custom_jvp(choose)
+    pushed.defjvp(lambda primals, tangents: jx.jvp(choose, primals, tangents))
+    x = np.array([0.25, 2.0, 4.0])
+    found = derivative(jx.vmap(pushed))(x)
+    expected = np.array([3.0, 4.0, 8.0])
+    close(found if found.ndim == 1 else np.diag(found), expected)
+    assert found.ndim == 1 or np.count_nonzero(found) == 3
+
+
 def test_nan_of_an_operand_that_all_examples_share_does_not_reach_its_gradient():
     def g(p, w):
         return lax.cond(p, lambda w: jnp.log(w), lambda w: 3.0 * w, w)

@@ -258,6 +258,36 @@ def test_values_stay_known_where_derivatives_are_recorded():
         close(jx.vmap(jx.grad(jx.grad(jx.grad(f))))(X), -np.cos(X))
 
 
+def with_rule(g):
+    """Return a function whose rule gives ten times what it gives."""
+    mapped = custom_vmap(g)
+    mapped.def_vmap(lambda size, batched, x: (10.0 * jx.vmap(g)(x), True))
+    return mapped
+
+
+AROUND = {
+    "alone": lambda g: g,
+    "in jit": jx.jit,
+    "in a scan": lambda g: lambda x: lax.scan(lambda c, _: (g(c), None), x, None, length=1)[0],
+    "in a branch": lambda g: lambda x: lax.cond(True, g, jnp.cos, x),
+    "in a checkpoint": jx.checkpoint,
+    "one in the other": with_rule,
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_functions_with_rules_call_others_with_rules(around):
+    def outer(x):
+        return with_rule(AROUND[around](with_rule(jnp.sin)))(x)
+
+    close(jx.grad(outer)(0.5), np.cos(0.5))
+    close(jx.jvp(jx.grad(outer), (0.5,), (1.0,))[1], -np.sin(0.5))
+    # What is transposed is a program like any other, without rules.
+    close(jx.vmap(jx.grad(outer))(X), np.cos(X))
+    maps = 100.0 if around != "one in the other" else 1000.0
+    close(jx.grad(total(jx.vmap(outer)))(X), maps * np.cos(X))
+
+
 def test_sequential_vmap_of_a_forward_derivative_runs_one_example_at_a_time():
     g = sequential_vmap(lambda x, y: jnp.sin(x) * y)
     mapped = jx.vmap(lambda t: jx.jvp(g, (0.0, 3.0), (t, 1.0)))

@@ -47,6 +47,8 @@ stop_gradient_p = unary(
     lower=lambda context, x: x,
     reference=np.array,
     jvp=ZERO_DERIVATIVE,
+    # In a linear program it guards the examples of a batch that chose another branch.
+    transpose=lambda ct, x: [None],
 )
 stop_gradient_p.define(evaluate=_unchanged)
 
