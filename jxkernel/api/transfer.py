@@ -104,7 +104,7 @@ def put_leaf(leaf: Any, target: Any) -> Any:
             return leaf
         target.check_compatible_aval(leaf.aval.shape)
         return device_put_p.bind(leaf, sharding=target, source=_lies(leaf))
-    if type(leaf) is np.ndarray and leaf.dtype == dtypes.float0:
+    if getattr(leaf, "dtype", None) == dtypes.float0:
         return _checked(leaf, target)
     if target is None:
         return runtime.as_device_array(leaf)

@@ -41,6 +41,10 @@ def _unchanged(x: Any) -> Any:
     return x
 
 
+def _nothing(ct: Any, x: Any) -> list[Any]:
+    return [None]
+
+
 stop_gradient_p = unary(
     "stop_gradient",
     ANY,
@@ -48,7 +52,7 @@ stop_gradient_p = unary(
     reference=np.array,
     jvp=ZERO_DERIVATIVE,
     # In a linear program it guards the examples of a batch that chose another branch.
-    transpose=lambda ct, x: [None],
+    transpose=_nothing,
 )
 stop_gradient_p.define(evaluate=_unchanged)
 
