@@ -196,6 +196,53 @@ def test_mistakes_are_shown_with_the_cell_that_is_traced(notebook: Notebook) -> 
     assert "warning" not in notebook.run(cell).shown[0]["text/plain"]
 
 
+TWICE = "key = jx.random.key(0)\na = jx.random.normal(key)\nb = jx.random.normal(key)\n"
+
+
+@pytest.mark.parametrize("magic", ["", "%%time\n", "%%capture\n"])
+def test_mistakes_of_any_cell_are_told_with_what_to_write(notebook: Notebook, magic: str) -> None:
+    shown = notebook.run(f"{magic}x.at[0].set(5.0)\n{TWICE}").printed
+    line = 2 if magic else 1
+    assert (
+        f"warning: line {line}: x.at[0].set(5.0) gives a changed copy, which is dropped; "
+        "x stays as it is: write x = x.at[0].set(5.0)\n"
+    ) in shown
+    assert (
+        f"warning: line {line + 3}: the random key key was used in line {line + 2} already and "
+        "gives the same bits again: key, subkey = jx.random.split(key), and use subkey\n"
+    ) in shown
+    notebook.run("from jxkernel import random")
+    shown = notebook.run("for n in range(3): random.bits(key)\nNone").printed
+    assert "key, subkey = random.split(key)" in shown
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "x.at[0].set(5.0)",
+        "x = x.at[0].set(5.0); y = x",
+        f"%%script cat\n{TWICE}",
+        f"text = {TWICE!r}",
+        "a = jx.random.normal(jx.random.key(0)); b = jx.random.normal(jx.random.key(0))",
+    ],
+)
+def test_what_is_no_mistake_of_a_cell_is_not_told(notebook: Notebook, cell: str) -> None:
+    assert "warning" not in notebook.run(cell).printed
+
+
+def test_of_many_mistakes_of_a_cell_some_are_told_and_lessons_tell_them_once(
+    notebook: Notebook,
+) -> None:
+    cell = "x.at[0].set(5.0)\n" * 5 + "None"
+    printed = notebook.run(cell).printed
+    assert printed.count("gives a changed copy") == 3
+    assert "warning: 2 more lines like these" in printed
+    notebook.run("%jx teach on")
+    printed = notebook.run(cell).printed
+    assert "warning" not in printed
+    assert "lesson: " in printed
+
+
 def test_a_long_unrolled_loop_is_told_with_the_loop_to_write(notebook: Notebook) -> None:
     ran = notebook.run("%%jit\nfor _ in range(200):\n    x = jnp.sin(x)")
     text, html = ran.shown[0]["text/plain"], ran.shown[0]["text/html"]

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-__all__ = ["dropped_updates", "lint"]
+__all__ = ["NOT_CONSUMING", "dropped_updates", "lint"]
 
 _UPDATES = frozenset(
     {"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"}
 )
-_NOT_CONSUMING = frozenset({"fold_in", "key_data", "key_impl", "clone", "key", "PRNGKey"})
+NOT_CONSUMING = frozenset({"fold_in", "key_data", "key_impl", "clone", "key", "PRNGKey"})
+"""Functions of ``random`` that may take a key again."""
+
 _RANDOM = "jxkernel.random"
 _Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -105,26 +107,27 @@ class _Keys:
             self.block(part)
 
     def _call(self, call: ast.Call) -> None:
-        name = self._key_of(call)
-        if name is None:
+        found = self._key_of(call)
+        if found is None:
             return
+        module, name = found
         if name in self._used:
             self.found.append(
                 (
                     call.lineno,
                     f"the random key {name} was used in line {self._used[name]} already and gives "
-                    f"the same bits again: {name}, subkey = random.split({name}), and use subkey",
+                    f"the same bits again: {name}, subkey = {module}.split({name}), and use subkey",
                 )
             )
         self._used[name] = call.lineno
 
-    def _key_of(self, call: ast.Call) -> str | None:
-        """The name of the key that a call consumes, or None."""
+    def _key_of(self, call: ast.Call) -> tuple[str, str] | None:
+        """The random module as it is written, and the key that a call consumes; or None."""
         match call:
             case ast.Call(
                 func=ast.Attribute(attr=function, value=module), args=[ast.Name(id=name), *_]
-            ) if function not in _NOT_CONSUMING and self._is_random(module):
-                return name
+            ) if function not in NOT_CONSUMING and self._is_random(module):
+                return ast.unparse(module), name
             case _:
                 return None
 

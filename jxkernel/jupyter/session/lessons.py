@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from types import TracebackType
 from typing import Any
@@ -10,13 +11,24 @@ from typing import Any
 import executing
 import numpy as np
 
-from jxkernel.jupyter.code.lints import dropped_updates
+from jxkernel import random
+from jxkernel.jupyter.code.lints import NOT_CONSUMING, dropped_updates, lint
 from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.observe.teaching import Lesson, Teaching
 from jxkernel.runtime import ArrayImpl
 from jxkernel.source import is_user_code
 
 __all__ = ["CellTeaching"]
+
+_MOST = 3
+"""How many mistakes of a cell are told."""
+
+_RUN_AS_IT_IS: tuple[list[str], ...] = ([], ["%%time"], ["%%capture"])
+"""What a cell whose text is looked at begins with."""
+
+_CONSUMING = [name for name in random.__all__ if name not in NOT_CONSUMING]
+_WORTH = re.compile(rf"\.at\s*\[|\.(?:{'|'.join(_CONSUMING)})\s*\(")
+"""What a cell has that is worth parsing for a mistake."""
 
 _READ_ONLY = ("read-only", "cannot set WRITEABLE")
 
@@ -45,6 +57,26 @@ class CellTeaching:
             )
             site = f"Cell {label}, line {line}"
             self.mode.tell(Lesson("update", what, (f"{array} = {code}",), site, shown))
+
+    def after_cell(self, text: str) -> list[str]:
+        """Return what the text of a cell shows that was silently wrong; lessons would tell it.
+
+        Args:
+          text: the cell. What ``%%jit`` runs shows the same with its output.
+        """
+        if self.mode.on or not _WORTH.search(text):
+            return []
+        magic, _, body = text.partition("\n") if text.startswith("%%") else ("", "", text)
+        if magic.split()[:1] not in _RUN_AS_IT_IS:
+            return []
+        try:
+            # In the place of a magic stands a line: those below it keep their numbers.
+            tree = ast.parse(self._shell.transform_cell("pass\n" * bool(magic) + body))
+        except SyntaxError:  # the shell has said so
+            return []
+        found = lint(tree, self._shell.user_ns)
+        more = [f"{len(found) - _MOST} more lines like these"] * (len(found) > _MOST)
+        return [*found[:_MOST], *more]
 
     def explain(self, error: BaseException) -> None:
         """Add to an error of NumPy's about a view of a device array what to write instead."""

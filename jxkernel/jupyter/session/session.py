@@ -252,6 +252,7 @@ class Session:
         if self._running:
             running, span = self._running.pop()
             self._warn(self._stale.after_cell(running.text))
+            self._warn(self.teaching.after_cell(running.text))
             span.finish(result.error_in_exec or result.error_before_exec)
             self._origins.after_cell(running.label)
             self._warn_of_storms(running.label)
