@@ -25,6 +25,10 @@ def memory_view(found: LiveMemory, most: int = ROWS) -> View:
     """
     count = len(found.arrays)
     title = f"{count} live array{'' if count == 1 else 's'}, {format_size(found.bytes)}"
+    if any("*[" in one.type for one in found.arrays[:most]):
+        title += (
+            " (* is a weak type: made from Python numbers, it takes the dtype of what it meets)"
+        )
     rows = [
         (
             _listed([*one.names, *(f"Out[{number}]" for number in one.outputs)]),

@@ -53,7 +53,8 @@ def _place(session: Session, one: KeptValue) -> tuple[str, str]:
     if not one.file:
         return "", ""
     code = linecache.getline(one.file, one.line).strip()
-    where = name_cells(f"{one.file}:{one.line}", session.shell.compile)
+    is_call = one.file.startswith("<expression ")
+    where = "the call" if is_call else name_cells(f"{one.file}:{one.line}", session.shell.compile)
     return where, code if len(code) <= 80 else f"{code[:79]}…"
 
 

@@ -22,8 +22,16 @@ __all__ = ["call_of", "evaluate", "outlined", "pair_of", "traced"]
 
 
 def evaluate(session: Session, text: str) -> Any:
-    """Return the value of an expression in the notebook."""
-    return eval(_compiled(text), session.shell.user_ns)
+    """Return the value of an expression in the notebook.
+
+    Raises:
+      UsageError: it is no expression.
+    """
+    try:
+        code = _compiled(text)
+    except SyntaxError as error:
+        raise UsageError(f"%jx: {error.msg}: {text}") from None
+    return eval(code, session.shell.user_ns)
 
 
 def _compiled(text: str) -> CodeType:

@@ -15,6 +15,8 @@ import { bySize, fits, heldBy } from './texts.ts';
 /** How many holders are listed at once. */
 const HOLDERS = 4;
 
+const WEAK = '* is a weak type: made from Python numbers, it takes the dtype of what it meets';
+
 /** Draws the arrays, largest first, with who holds them and a way to release them. */
 export function LiveSection(props: {
   readonly answer: LiveAnswer;
@@ -91,7 +93,10 @@ function LiveItem(props: {
       </div>
       <div className="jp-jxk-panel-row jp-jxk-panel-dim">
         <span className="jp-jxk-panel-held">
-          <span className="jp-jxk-panel-type">{row.type}</span> · {row.devices.join(' ')}
+          <span className="jp-jxk-panel-type" title={row.type.includes('*') ? WEAK : undefined}>
+            {row.type}
+          </span>{' '}
+          · {row.devices.join(' ')}
           {held.length > 1 && ` · also ${held.slice(1, HOLDERS).join(', ')}`}
           {more > 0 && ` and ${more} more`}
         </span>
