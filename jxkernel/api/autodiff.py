@@ -1,6 +1,7 @@
 """Derivatives as users call them: ``grad``, ``value_and_grad``, ``vjp``, ``jvp``, ``linearize``."""
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
+from jxkernel.higher_order.references import Ref, check_distinct
 from jxkernel.primitives.elementwise.convert import convert_element_type_p
 from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.runtime import ArrayImpl, as_device_array, own_result
@@ -484,7 +486,8 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     Args:
       fun: the function.
       primals: a tuple or list, one tree of arrays per positional argument.
-      tangents: the direction, of the same structure, shapes and (tangent) dtypes.
+      tangents: the direction, of the same structure, shapes and (tangent) dtypes.  That of a
+        reference is another reference, to which the tangents are written of what is written to it.
       has_aux: whether ``fun`` returns (value, anything else).
 
     Returns:
@@ -506,6 +509,8 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
             f"{type(primals).__name__} and {type(tangents).__name__}"
         )
     flat, in_tree = tree.flatten(primals)
+    if any(type(leaf) is Ref for leaf in flat):
+        return _jvp_taking(fun, flat, in_tree, tangents, has_aux)
     name, avals = function_name(fun), [abstractify(leaf) for leaf in flat]
     tangents = per_word("tangent", f"jvp of {name}", in_tree, avals, tangents)
     flat_tangents, tangent_tree = tree.flatten(tangents)
@@ -521,6 +526,52 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     value = flat_fun.value(outs)
     tangent = flat_fun.tangent([abstractify(out) for out in outs], out_tangents)
     return (value, tangent, flat_fun.aux(outs)) if has_aux else (value, tangent)
+
+
+def _jvp_taking(
+    fun: Callable[..., Any], flat: Sequence[Any], in_tree: Any, tangents: Any, has_aux: bool
+) -> Any:
+    """Differentiate a function with references among its arguments: their values go in, and out.
+
+    Raises:
+      TypeError: the tangent of a reference is no reference.
+      RefError: one is given twice.
+    """
+    refs = {i: leaf for i, leaf in enumerate(flat) if type(leaf) is Ref}
+    directions, structure = tree.flatten(tangents)
+    paths = [tree.keystr(path) for path in tree.leaf_paths(in_tree)]
+    for i in refs if structure == in_tree else ():
+        if type(directions[i]) is not Ref:
+            raise TypeError(
+                f"jvp of {function_name(fun)} needs a reference as the tangent of a reference, got "
+                f"{directions[i]!r:.100} as tangents{paths[i]}: jxkernel.new_ref(tangent)"
+            )
+    pairs = [("primals", flat), ("tangents", directions)]
+    named = [(f"{at}{paths[i]}", x[i]) for at, x in pairs for i in refs if structure == in_tree]
+    check_distinct(f"jvp of {function_name(fun)}", named)
+    inside: dict[int, Ref] = {}
+
+    @wraps(fun)
+    def run(*args: Any) -> Any:
+        leaves = tree.leaves(args)
+        inside.update({i: Ref(leaves[i]) for i in refs})
+        result = fun(*in_tree.unflatten([inside.get(i, x) for i, x in enumerate(leaves)]))
+        value, *aux = result if has_aux else (result,)
+        after = [inside[i].read() for i in refs]
+        return ((value, after), *aux) if has_aux else (value, after)
+
+    points = tuple(in_tree.unflatten(map(_held, flat)))
+    along = tuple(structure.unflatten(map(_held, directions)))
+    (value, after), (tangent, after_tangent), *aux = jvp(run, points, along, has_aux)
+    for i, new, slope in zip(refs, after, after_tangent, strict=True):
+        if inside[i].binding().is_written:
+            refs[i].write(new)
+            directions[i].write(slope)
+    return (value, tangent, *aux)
+
+
+def _held(leaf: Any) -> Any:
+    return leaf.read() if type(leaf) is Ref else leaf
 
 
 def _tangent(name: str, leaf: Any, primal: ShapedArray) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.checked_program import CheckedProgram, Reported, Site
-from jxkernel.api.jit import jit_state
+from jxkernel.api.jit import JitState, jit_state
 from jxkernel.api.tracing import state_of
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames
@@ -270,14 +270,17 @@ def checkify(
     kinds = frozenset([one.value for one in wanted])
     state = jit_state(f) or state_of(f)
 
-    @filtered
-    def checked_call(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
+    def check(state: JitState, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Error, Any]:
         flat, entry = state.trace_call(args, kwargs)
         name = f"checkify({function_name(f)})"
         closed = entry.closed
         checked = closed.remember(CheckedProgram, kinds)
         error, outs = _run_checked(checked, closed.consts, flat.flat, name)
         return error, entry.out_tree.unflatten(outs)
+
+    @filtered
+    def checked_call(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
+        return state.applied(check, args, kwargs)
 
     named_like(checked_call, f)
     return checked_call

@@ -6,6 +6,7 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.api.arguments import (
+    Call,
     Parameters,
     check_choice,
     function_name,
@@ -25,7 +26,7 @@ from jxkernel.higher_order.checkpoint import (
     bind_checkpoint,
     name_p,
 )
-from jxkernel.higher_order.references import CapturedReferences, Taken
+from jxkernel.higher_order.references import CapturedReferences, Ref, Taken
 from jxkernel.primitives.contraction.dot_general import dot_general_p
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
@@ -87,6 +88,8 @@ def checkpoint(
             call = split_call(args, kwargs, static)
             if disable_jit.value and evaluating():
                 return fun(*args, **kwargs)
+            if any(type(leaf) is Ref for leaf in call.flat):
+                return _closing_over(fun, call, policy, _flags(prevent_cse, call.in_tree))
             avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)
 
             def apply(positional: Any, named: dict[str, Any]) -> Any:
@@ -113,6 +116,22 @@ def checkpoint(
         return _take_along(taken, fun, partial(checkpoint, **options), args, kwargs)
 
     return named_like(checkpointed, fun)
+
+
+def _closing_over(fun: Callable[..., Any], call: Call, policy: Any, prevent_cse: PreventCse) -> Any:
+    """Call a function with references among its arguments, checkpointed as one that has them."""
+
+    @wraps(fun)
+    def run(*rest: Any) -> Any:
+        others = iter(rest)
+        leaves = [leaf if type(leaf) is Ref else next(others) for leaf in call.flat]
+        given, keywords = rebuild(call.in_tree, call.static, leaves)
+        return fun(*given, **keywords)
+
+    rest = [i for i, leaf in enumerate(call.flat) if type(leaf) is not Ref]
+    flags = prevent_cse if isinstance(prevent_cse, bool) else tuple([prevent_cse[i] for i in rest])
+    again = checkpoint(run, policy=policy, prevent_cse=flags)
+    return again(*[call.flat[i] for i in rest])
 
 
 def _take_along(

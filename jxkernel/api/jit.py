@@ -48,6 +48,7 @@ from jxkernel.compile import (
     Dispatch,
     Lowered,
     LowerOptions,
+    Outside,
     Traced,
     cpp_callable,
     program_shardings,
@@ -64,10 +65,10 @@ from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating, state
-from jxkernel.errors import RefError
 from jxkernel.events.vocabulary import CacheName
 from jxkernel.higher_order.jit import call as call_program
-from jxkernel.higher_order.references import CapturedReferences, Ref, bind, staging
+from jxkernel.higher_order.recorded_references import Recorder
+from jxkernel.higher_order.references import CapturedReferences, Ref, bind, check_distinct, staging
 from jxkernel.records import record
 from jxkernel.runtime import (
     drop_stale_cpu,
@@ -107,12 +108,14 @@ class TraceEntry:
       out_tree: the structure of the result.
       avals: the types of the dynamic leaves.
       call: how the leaves were arranged (without their values).
+      has_references: whether the function makes references.
     """
 
     closed: ClosedJaxpr
     out_tree: Any
     avals: tuple[ShapedArray, ...]
     call: Call
+    has_references: bool = False
 
 
 @record()
@@ -169,6 +172,9 @@ class JitState:
 
     __slots__ = ("__weakref__", "_own_traces", "_taking", "fun", "name", "options")
 
+    shows_references = True
+    """Whether stages have a program with references to look at, beside the one that runs."""
+
     def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
         self.fun = fun
         self.name = function_name(fun)
@@ -198,7 +204,7 @@ class JitState:
         try:
             call, entry = self.trace_call(args, kwargs)
         except CapturedReferences as found:
-            return self._take_references(found, args, kwargs), None, False
+            return self._taking_for(found).run(args, kwargs), None, False
         donated = self.donated(entry, args)
         closed = entry.closed
         shardings, results = self.shardings(call, entry)
@@ -226,13 +232,37 @@ class JitState:
         )
         return dispatch.answer(closed, call.flat, entry.out_tree)
 
-    def _take_references(
-        self, found: CapturedReferences, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def _taking_for(self, found: CapturedReferences) -> "TakingReferences":
+        """Return what takes references along, from now on.
+
+        Raises:
+          CapturedReferences: it was another function, inside, that takes none along.
+        """
         if found.outside is not staging():
             raise found
         self._taking = TakingReferences(self)
-        return self._taking.run(args, kwargs)
+        return self._taking
+
+    def applied(
+        self,
+        use: Callable[["JitState", tuple[Any, ...], dict[str, Any]], tuple[Any, Any]],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> tuple[Any, Any]:
+        """Return what a use of the function gives, on arguments that may be references.
+
+        Args:
+          use: uses a function on arguments without references; it gives anything, and the result.
+          args: positional arguments.
+          kwargs: keyword arguments.
+        """
+        taking = self._taking
+        if taking is None:
+            try:
+                return use(self, args, kwargs)
+            except CapturedReferences as found:
+                taking = self._taking_for(found)
+        return taking.applied(use, args, kwargs)
 
     def shardings(self, call: Call, entry: TraceEntry) -> tuple[list[Any] | None, list[Any] | None]:
         """Return the shardings given for the arguments' and results' leaves, None for none."""
@@ -326,16 +356,19 @@ class JitState:
     def _trace(self, call: Call, avals: tuple[ShapedArray, ...]) -> TraceEntry:
         fun, in_tree, static = self.fun, call.in_tree, call.static
         out_tree: Any = None
+        has_references = False
 
         def flat_fun(*leaves: Any) -> list[Any]:
-            nonlocal out_tree
-            if isinstance(state.trace, StageTrace):
-                span.follow(eqns=state.trace.eqns)
+            nonlocal out_tree, has_references
+            trace = state.trace
+            if isinstance(trace, StageTrace):
+                span.follow(eqns=trace.eqns)
             args, kwargs = rebuild(in_tree, static, leaves)
             result, out_tree = tree.flatten(fun(*args, **kwargs))
             for index, leaf in enumerate(result):
                 if not isinstance(leaf, Tracer):
                     check_result(self.name, out_tree, index, leaf)
+            has_references = trace.references is not None
             return result
 
         names = partial(leaf_names, fun, Call([], in_tree, static))
@@ -349,7 +382,31 @@ class JitState:
         # A NumPy array may change after the trace; the trace keeps what it saw.
         closed.consts = list(map(own_array, closed.consts))
         check_if_enabled(closed)
-        return TraceEntry(closed, out_tree, avals, Call([], in_tree, static))
+        return TraceEntry(closed, out_tree, avals, Call([], in_tree, static), has_references)
+
+    def recorded(self, call: Call) -> ClosedJaxpr:
+        """Return the program of a call as one looks at it: with references, as equations use them.
+
+        It is traced anew: what runs has their values instead.
+        """
+
+        def flat_fun(*leaves: Any) -> list[Any]:
+            recorder = state.trace.recorder
+            given = [
+                recorder.argument(old, new.variable) if type(old) is Ref else new
+                for old, new in zip(call.flat, leaves, strict=True)
+            ]
+            args, kwargs = rebuild(call.in_tree, call.static, given)
+            return tree.leaves(self.fun(*args, **kwargs))
+
+        call = call.standing(_standing_or_reference)
+        avals = [leaf.aval if type(leaf) is Ref else abstractify(leaf) for leaf in call.flat]
+        names = partial(leaf_names, self.fun, Call([], call.in_tree, call.static))
+        how = {"name": self.name, "arguments": names, "of_user": True, "recorder": Recorder}
+        closed = trace_flat(flat_fun, avals, **how)
+        closed.consts = [x if type(x) is Ref else own_array(x) for x in closed.consts]
+        check_if_enabled(closed)
+        return closed
 
     def donated(self, entry: TraceEntry, args: tuple[Any, ...]) -> tuple[bool, ...]:
         """Say for each dynamic leaf whether its buffer is given away; empty for none."""
@@ -374,7 +431,18 @@ class JitState:
 
         Anything with a shape and a dtype, such as ``ShapeDtypeStruct``, stands for an array.
         """
-        call, entry = self.trace_call(args, kwargs, computes=False)
+        if self._taking is not None:
+            return self._taking.trace(args, kwargs)
+        try:
+            call, entry = self.trace_call(args, kwargs, computes=False)
+        except CapturedReferences as found:
+            return self._taking_for(found).trace(args, kwargs)
+        traced = self._staged(call, entry, args)
+        if entry.has_references and self.shows_references:
+            traced.recorded = self.recorded(call)
+        return traced
+
+    def _staged(self, call: Call, entry: TraceEntry, args: tuple[Any, ...]) -> Traced:
         given, results = self.shardings(call, entry)
         options = LowerOptions(
             self.donated(entry, args),
@@ -399,6 +467,10 @@ class JitState:
         return self.trace(*args, **kwargs).out_info
 
 
+def _standing_or_reference(leaf: Any) -> Any:
+    return leaf if type(leaf) is Ref else standing(leaf)
+
+
 class TakingReferences:
     """A jitted function that uses references, as arguments or of outside: their values go along.
 
@@ -419,36 +491,69 @@ class TakingReferences:
           RefError: a reference is given twice, or given and closed over.
         """
         call = split_call(args, kwargs, self._state.options.static)
+        result, written = self._used(call, _call)
+        self._write(call, written)
+        return result
+
+    def applied(
+        self, use: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, Any]:
+        """Return what a use of the function gives, and write what it wrote: see ``JitState``."""
+        call = split_call(args, kwargs, self._state.options.static)
+        found, (result, written) = self._used(call, lambda run, *given: use(run._jit_state, *given))
+        self._write(call, written)
+        return found, result
+
+    def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+        """Trace the function and return the stage, which writes when it is compiled and called.
+
+        Raises:
+          CapturedReferences: a function inside, which takes none along, uses references.
+          RefError: a reference is given twice, or given and closed over.
+        """
+        call = split_call(args, kwargs, self._state.options.static)
+        traced = self._used(call, _trace)
+        traced.recorded = self._state.recorded(call)
+        result = traced.out_tree.unflatten([0] * traced.out_tree.num_leaves)[0]
+        traced.outside = Outside(call.in_tree, tree.structure(result), self._runs)
+        return traced
+
+    def _runs(self, compiled: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call what was compiled, without static arguments, and write what it wrote."""
+        flat, in_tree = tree.flatten((args, kwargs))
+        call = Call(flat, in_tree, ())
+        there, named = in_tree.unflatten([x.read() if type(x) is Ref else x for x in flat])
+        values = [one.read() for one in self._captured]
+        result, written = compiled(*there, **named, **{_VALUES: values})
+        self._write(call, written)
+        return result
+
+    def _used(self, call: Call, use: Callable[..., Any]) -> Any:
+        """Return what a use of the function gives that takes values of references for them."""
         given = {i: leaf for i, leaf in enumerate(call.flat) if type(leaf) is Ref}
         self._check_distinct(call, given)
         while True:
-            refs = [*given.values(), *self._captured]
             flat = [given[i].read() if i in given else leaf for i, leaf in enumerate(call.flat)]
             there, named = rebuild(call.in_tree, call.static, flat)
             values = [one.read() for one in self._captured]
             try:
-                result, written = self._function(tuple(given))(*there, **named, **{_VALUES: values})
+                return use(self._function(tuple(given)), there, {**named, _VALUES: values})
             except CapturedReferences as more:
                 if more.outside is not staging():
                     raise
                 self._captured += more.refs
                 self._check_distinct(call, given)
-                continue
-            for position, value in written.items():
-                refs[position].write(value)
-            return result
+
+    def _write(self, call: Call, written: dict[int, Any]) -> None:
+        refs = [*(leaf for leaf in call.flat if type(leaf) is Ref), *self._captured]
+        for position, value in written.items():
+            refs[position].write(value)
 
     def _check_distinct(self, call: Call, given: dict[int, Ref]) -> None:
         names = leaf_names(self._state.fun, call)
-        seen: dict[int, str] = {id(one): "a variable that is closed over" for one in self._captured}
-        for position, one in given.items():
-            if id(one) in seen:
-                raise RefError(
-                    f"{self._state.name} got one reference of type {one.aval} twice: as "
-                    f"{names[position]} and as {seen[id(one)]}.",
-                    instead=("pass it once",),
-                )
-            seen[id(one)] = names[position]
+        closed_over = [("a variable that is closed over", one) for one in self._captured]
+        arguments = [(names[position], one) for position, one in given.items()]
+        check_distinct(self._state.name, [*closed_over, *arguments])
 
     def _function(self, positions: tuple[int, ...]) -> Any:
         """Return the function that takes values of references for them, jitted."""
@@ -482,13 +587,21 @@ class _TakenAlong(JitState):
 
     __slots__ = ()
 
-    def _take_references(
-        self, found: CapturedReferences, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    shows_references = False
+
+    def _taking_for(self, found: CapturedReferences) -> TakingReferences:
         raise found
 
 
-_VALUES = "the values of references"
+def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return function(*args, **kwargs)
+
+
+def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+    return function.trace(*args, **kwargs)
+
+
+_VALUES = "~values of references"  # last among the keyword arguments
 
 
 def check_result(name: str, out_tree: Any, index: int, leaf: Any) -> None:
@@ -505,6 +618,7 @@ def check_result(name: str, out_tree: Any, index: int, leaf: Any) -> None:
             f"{name} returned a value of type {type(leaf).__name__}"
             f"{f' at result{path}' if path else ''}, which is not a valid array type: return "
             "arrays, numbers, or pytrees of them (None is fine)"
+            f"{'; of a reference, what it holds: ref[...]' if isinstance(leaf, Ref) else ''}"
         ) from None
 
 

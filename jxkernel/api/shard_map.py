@@ -11,14 +11,20 @@ from jxkernel import runtime, tree
 from jxkernel.api.arguments import Parameters, function_name, named_like
 from jxkernel.api.jit import jit_as_program
 from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes
-from jxkernel.api.traced import check_callable, check_function, leaf_avals, trace_function
+from jxkernel.api.traced import (
+    TracedFunction,
+    check_callable,
+    check_function,
+    leaf_avals,
+    trace_function,
+)
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import extend_axes, inside_shard_map
 from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
-from jxkernel.higher_order.references import Ref
+from jxkernel.higher_order.references import CapturedReferences, Ref, Taken, check_distinct
 from jxkernel.higher_order.shard_map import (
     bind_shard_map,
     check_divides,
@@ -140,6 +146,9 @@ def _apply_taking(
     if in_specs is _INFER:
         raise TypeError("shard_map needs in_specs=(...) where an argument is a reference")
     specs = _flat_specs(in_specs, structure, "in_specs")
+    paths = tree.leaf_paths(structure)
+    who = f"shard_map of {function_name(f)}"
+    check_distinct(who, [(f"args{tree.keystr(paths[i])}", ref) for i, ref in refs.items()])
 
     @wraps(f)
     def run(*pieces: Any) -> tuple[Any, list[Any]]:
@@ -255,7 +264,7 @@ def _apply(
     local = [local_aval(aval.strip_weak_type(), spec, mesh, check_vma) for aval, spec in pairs]
     axes = [(name, mesh.shape[name]) for name in manual]
     with extend_axes(axes, manual=True, tracked=check_vma):
-        traced = trace_function("shard_map", f, f, in_tree, local)
+        traced = _traced(f, in_tree, local)
     results = _flat_specs(out_specs, traced.out_tree, "out_specs")
     _checked(results, mesh, manual, "out_specs")
     for index, (aval, spec) in enumerate(zip(traced.out_avals, results, strict=True)):
@@ -271,6 +280,25 @@ def _apply(
         check_vma=check_vma,
     )
     return traced.out_tree.unflatten(outs)
+
+
+def _traced(f: Callable[..., Any], in_tree: Any, local: Sequence[ShapedArray]) -> TracedFunction:
+    """Trace a function on pieces; references that it only reads are constants of the trace.
+
+    Raises:
+      CapturedReferences: it writes one that it closes over.
+    """
+    try:
+        return trace_function("shard_map", f, f, in_tree, local)
+    except CapturedReferences as found:
+        taken = Taken(found)
+        if taken.written:
+            raise
+
+    def read(*pieces: Any) -> Any:
+        return taken.look([], partial(f, *pieces))
+
+    return trace_function("shard_map", f, read, in_tree, local, remember=False)
 
 
 def _check_out_spec(

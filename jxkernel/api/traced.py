@@ -20,6 +20,7 @@ from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ArgumentTypeError, ByteOrderError
+from jxkernel.higher_order.references import Ref
 from jxkernel.records import record
 from jxkernel.runtime import own_array
 from jxkernel.transforms.stage import trace_flat
@@ -180,6 +181,7 @@ def _check_result(kind: str, fun: Callable[..., Any], out_tree: Any, index: int,
         raise TypeError(
             f"{kind} needs {function_name(fun)} to return arrays or numbers, got "
             f"{leaf!r:.100} of type {type(leaf).__name__}{f' at result{path}' if path else ''}"
+            f"{': return what it holds, ref[...]' if isinstance(leaf, Ref) else ''}"
         ) from None
 
 

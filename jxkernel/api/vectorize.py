@@ -15,9 +15,9 @@ from jxkernel.core.avals import abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
-from jxkernel.core.trace import place_in_source
-from jxkernel.errors import AxisError, ShardingTypeError
-from jxkernel.higher_order.references import Ref
+from jxkernel.core.trace import Tracer, place_in_source, state
+from jxkernel.errors import AxisError, RefError, ShardingTypeError
+from jxkernel.higher_order.references import Ref, check_distinct
 from jxkernel.runtime import own_result
 from jxkernel.transforms.batching import batch_flat, to_dim
 
@@ -142,6 +142,9 @@ def _apply_taking(
     """Apply a function with references among its arguments: their values go in and come out."""
     refs = {i: leaf for i, leaf in enumerate(leaves) if type(leaf) is Ref}
     values = [leaf.read() if i in refs else leaf for i, leaf in enumerate(leaves)]
+    paths = tree.leaf_paths(structure)
+    who = f"vmap of {function_name(fun)}"
+    check_distinct(who, [(_argument(paths[i]), ref) for i, ref in refs.items()])
     args, kwargs = structure.unflatten(values)
     dims = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)[2]
     inside: dict[int, Ref] = {}
@@ -151,7 +154,10 @@ def _apply_taking(
         flat = tree.leaves((args, kwargs))
         inside.update({i: Ref(flat[i]) for i in refs})
         given, named = structure.unflatten([inside.get(i, leaf) for i, leaf in enumerate(flat)])
-        return fun(*given, **named), [inside[i].read() for i in refs]
+        result = fun(*given, **named)
+        for i in refs:
+            _check_shared(inside[i], dims[i])
+        return result, [inside[i].read() for i in refs]
 
     wanted = (out_axes, [dims[i] for i in refs])
     result, after = _apply(run, args, kwargs, in_axes, wanted, make_axis, axis_size)
@@ -159,6 +165,28 @@ def _apply_taking(
         if inside[i].binding().is_written:
             refs[i].write(value)
     return result
+
+
+def _argument(path: Any) -> str:
+    """Return what messages call an argument: ``args[0]['w']``."""
+    positional, *rest = path
+    return f"{'kwargs' if positional.idx else 'args'}{tree.keystr(tuple(rest))}"
+
+
+def _check_shared(ref: Ref, dim: int | None) -> None:
+    """Check that a reference without a mapped axis was not given what differs between examples.
+
+    Raises:
+      RefError: it was.
+    """
+    value = ref.read()
+    if dim is None and isinstance(value, Tracer) and value.owner is state.trace:
+        raise RefError(
+            f"a reference of type {ref.aval} that all examples share was given a value that "
+            "differs between them.",
+            instead=("give it an axis of its own, in in_axes", "write what is the same for all"),
+            **place_in_source(),
+        )
 
 
 def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, Any]:

@@ -31,6 +31,7 @@ from jxkernel.compile.stages import (
     CompilerOptions,
     Lowered,
     LowerOptions,
+    Outside,
     Traced,
     Wrapped,
 )
@@ -47,6 +48,7 @@ __all__ = [
     "FastpathData",
     "LowerOptions",
     "Lowered",
+    "Outside",
     "Placement",
     "ShapeDtypeStruct",
     "Traced",

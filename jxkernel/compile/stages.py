@@ -40,6 +40,7 @@ __all__ = [
     "CompilerOptions",
     "LowerOptions",
     "Lowered",
+    "Outside",
     "Traced",
     "Wrapped",
     "as_called",
@@ -113,6 +114,21 @@ class Wrapped(Protocol):
         ...
 
 
+@record()
+class Outside:
+    """What is outside of a program that takes the values of references: who has these.
+
+    Attributes:
+      in_tree: the structure of ``(args, kwargs)`` with the references.
+      out_tree: the structure of the function's result.
+      run: calls the program for given arguments, and writes what it gives to the references.
+    """
+
+    in_tree: Any
+    out_tree: Any
+    run: Callable[..., Any]
+
+
 class _Stage:
     """What every stage tells of the function's arguments and result."""
 
@@ -138,14 +154,18 @@ class _Stage:
     @property
     def out_info(self) -> Any:
         """The result's tree with a ``ShapeDtypeStruct`` for each array."""
-        avals, results = self._traced.jaxpr.out_avals, self._traced.options.results
+        traced = self._traced
+        avals, results = (
+            traced.program.out_avals[: self.out_tree.num_leaves],
+            traced.options.results,
+        )
         return described(self.out_tree, avals, results or (None,) * len(avals))
 
     @property
     def args_info(self) -> Any:
         """The tree ``(args, kwargs)`` with an ``ArgInfo`` for each array."""
         avals = self._traced.jaxpr.in_avals
-        donated = self._traced.options.donated or [False] * len(avals)
+        donated = self._traced.options.donated[: len(avals)] or [False] * len(avals)
         infos = [ArgInfo(aval, given) for aval, given in zip(avals, donated, strict=True)]
         return of_elements(self.in_tree, infos, _of_key_data)
 
@@ -160,31 +180,41 @@ class Traced(_Stage):
     """A function traced for given argument types.
 
     Attributes:
-      jaxpr: the closed jaxpr.
+      program: the closed jaxpr that is compiled.
       fun_name: the function's name.
       options: what lowering and compiling needs to know besides.
+      trees: the structures of the program's ``(args, kwargs)`` and of its result.
+      recorded: the closed jaxpr in which references are read and written, where there are any.
+      outside: what is around the program where it takes values of references.
     """
 
-    __slots__ = ("_trees", "fun_name", "jaxpr", "options")
+    __slots__ = ("fun_name", "options", "outside", "program", "recorded", "trees")
 
     def __init__(
         self, jaxpr: ClosedJaxpr, fun_name: str, in_tree: Any, out_tree: Any, options: LowerOptions
     ) -> None:
-        self.jaxpr = jaxpr
+        self.program = jaxpr
         self.fun_name = fun_name
         self.options = options
         self._traced = self
-        self._trees = (in_tree, out_tree)
+        self.trees = (in_tree, out_tree)
+        self.recorded: ClosedJaxpr | None = None
+        self.outside: Outside | None = None
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        """The closed jaxpr; of a function that uses references, with equations that do."""
+        return self.program if self.recorded is None else self.recorded
 
     @property
     def in_tree(self) -> Any:
         """The structure of ``(args, kwargs)`` without static arguments."""
-        return self._trees[0]
+        return self.trees[0] if self.outside is None else self.outside.in_tree
 
     @property
     def out_tree(self) -> Any:
         """The structure of the result."""
-        return self._trees[1]
+        return self.trees[1] if self.outside is None else self.outside.out_tree
 
     @property
     def out_avals(self) -> Any:
@@ -226,9 +256,9 @@ class Traced(_Stage):
         options = self.options
         placed = any(sharding is not None for sharding in options.shardings)
         target, _ = target_device(
-            (None,) * len(self.jaxpr.in_avals),
+            (None,) * len(self.program.in_avals),
             options.device,
-            closed=self.jaxpr,
+            closed=self.program,
             shardings=options.shardings if placed else None,
             results=options.results,
             keep_unused=options.keep_unused,
@@ -239,15 +269,15 @@ class Traced(_Stage):
         about = {"fun": self.fun_name, "function_id": self.options.function_id}
         with events.span(events.Lowered, **about) as span:
             lowered = lower_program(
-                self.jaxpr,
+                self.program,
                 name=self.fun_name,
                 platform=platform,
                 donated=self.options.donated,
                 keep_unused=self.options.keep_unused,
                 partitioning=target if type(target) is Placement else None,
             )
-            span.set(ops=len(self.jaxpr.eqns), stored=lowered.stored)
-        warn_of_unusable(lowered, self.jaxpr.in_avals, self.options.names)
+            span.set(ops=len(self.program.eqns), stored=lowered.stored)
+        warn_of_unusable(lowered, self.program.in_avals, self.options.names)
         return lowered
 
     def __repr__(self) -> str:
@@ -355,7 +385,7 @@ class Lowered(_Stage):
         traced = self._traced
         options = (*traced.options.compiler_options, *(compiler_options or {}).items())
         number = traced.options.function_id
-        executable = compile_lowered(program, traced.jaxpr, target, options, function_id=number)
+        executable = compile_lowered(program, traced.program, target, options, function_id=number)
         return Compiled(traced, executable)
 
     def __repr__(self) -> str:
@@ -367,7 +397,7 @@ def as_called(traced: Traced) -> tuple[Lowered, Compiled]:
     target = traced._target()
     options = traced.options
     executable = executable_for(
-        traced.jaxpr,
+        traced.program,
         target,
         name=traced.fun_name,
         donated=options.donated,
@@ -390,7 +420,7 @@ def _bound(flat: Sequence[Any], traced: Traced) -> bool:
     """Whether arguments or the caller bind a call on one device to it."""
     options = traced.options
     return target_device(
-        flat, options.device, closed=traced.jaxpr, keep_unused=options.keep_unused
+        flat, options.device, closed=traced.program, keep_unused=options.keep_unused
     )[1]
 
 
@@ -424,7 +454,12 @@ class Compiled(_Stage):
         Raises:
           TypeError: the structure, a shape or a dtype differs, or an argument is being traced.
         """
-        return self._callable(*args, **kwargs)
+        outside = self._traced.outside
+        if outside is None:
+            return self._callable(*args, **kwargs)
+        if tree.structure((args, kwargs)) != outside.in_tree:
+            raise TypeError(self._structure_message(args, kwargs))
+        return outside.run(self._callable, args, kwargs)
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
         return self._cache_miss(*args, **kwargs)[0]
@@ -432,17 +467,18 @@ class Compiled(_Stage):
     def _cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
         traced = self._traced
         flat, in_tree = tree.flatten((args, kwargs))
-        if in_tree != traced.in_tree:
+        in_tree_of_program, out_tree = traced.trees
+        if in_tree != in_tree_of_program:
             raise TypeError(self._structure_message(args, kwargs))
         self._check_types(flat)
         committed = self._executable.placement is not None or _bound(flat, traced)
         outs = self._executable.call(flat, committed=committed)
         fastpath = None
         if checking_results():
-            report_nonfinite(traced.jaxpr, flat, outs, name=traced.fun_name, execute=execute)
+            report_nonfinite(traced.program, flat, outs, name=traced.fun_name, execute=execute)
         else:
-            fastpath = self._executable.fastpath(traced.out_tree, flat, committed=committed)
-        return traced.out_tree.unflatten(outs), fastpath, False
+            fastpath = self._executable.fastpath(out_tree, flat, committed=committed)
+        return out_tree.unflatten(outs), fastpath, False
 
     def _structure_message(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         name = self._traced.fun_name
@@ -468,7 +504,7 @@ class Compiled(_Stage):
         """
         wrong: list[str] = []
         for index, (leaf, expected) in enumerate(
-            zip(flat, self._traced.jaxpr.in_avals, strict=True)
+            zip(flat, self._traced.program.in_avals, strict=True)
         ):
             if isinstance(leaf, Tracer):
                 raise TypeError(self._tracer_message(index, leaf))
@@ -500,22 +536,22 @@ class Compiled(_Stage):
     @property
     def input_shardings(self) -> Any:
         """The tree ``(args, kwargs)`` with the sharding of each array."""
-        return self.in_tree.unflatten(self._executable.in_shardings)
+        return self._traced.trees[0].unflatten(self._executable.in_shardings)
 
     @property
     def output_shardings(self) -> Any:
         """The result's tree with the sharding of each array."""
-        return self.out_tree.unflatten(self._executable.out_shardings)
+        return self._traced.trees[1].unflatten(self._executable.out_shardings)
 
     @property
     def input_formats(self) -> Any:
         """The tree ``(args, kwargs)`` with the format of each array; empty where it is unread."""
-        return self.in_tree.unflatten(self._executable.in_formats)
+        return self._traced.trees[0].unflatten(self._executable.in_formats)
 
     @property
     def output_formats(self) -> Any:
         """The result's tree with the format of each array."""
-        return self.out_tree.unflatten(self._executable.out_formats)
+        return self._traced.trees[1].unflatten(self._executable.out_formats)
 
     def as_text(self) -> str:
         """Return the HLO text after XLA's optimizations."""

@@ -13,6 +13,7 @@ Order is kept by data: compiled, an ordered effect takes a *token* and gives the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,12 @@ __all__ = [
     "ORDERED_DEBUG",
     "ORDERED_IO",
     "TOKEN",
+    "AccumEffect",
     "DebugEffect",
     "Effect",
     "OrderedDebugEffect",
+    "ReadEffect",
+    "WriteEffect",
     "acting_effects",
     "effect_names",
     "has_ordered",
@@ -65,6 +69,44 @@ class OrderedDebugEffect(Effect):
 
     def __init__(self) -> None:
         Effect.__init__(self, "OrderedDebug", ordered=True, observing=True)
+
+
+@record()
+class _StateEffect(Effect):
+    """What is done to a reference, in programs that are looked at.
+
+    Attributes:
+      variable: the reference.
+    """
+
+    variable: Any = None
+
+
+class ReadEffect(_StateEffect):
+    """A reference that the program takes is read."""
+
+    __slots__ = ()
+
+    def __init__(self, variable: Any) -> None:
+        _StateEffect.__init__(self, "Read", variable=variable)
+
+
+class WriteEffect(_StateEffect):
+    """A reference that the program takes is written."""
+
+    __slots__ = ()
+
+    def __init__(self, variable: Any) -> None:
+        _StateEffect.__init__(self, "Write", variable=variable)
+
+
+class AccumEffect(_StateEffect):
+    """A reference that the program takes is added to."""
+
+    __slots__ = ()
+
+    def __init__(self, variable: Any) -> None:
+        _StateEffect.__init__(self, "Accum", variable=variable)
 
 
 DEBUG = DebugEffect()

@@ -93,6 +93,8 @@ class Primitive:
     """
 
     registry: ClassVar[dict[str, Primitive]] = {}
+    performed: Callable[..., Any] | None = None
+    """What is done at once, whatever is traced, by those that work on references."""
     takes_key_data: ClassVar[bool] = False
     RULES: ClassVar[tuple[str, ...]] = (
         "abstract_eval",

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Sequence
 
+from jxkernel.compile import Traced
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.lowering import LoweredProgram
 from jxkernel.records import record
 
-__all__ = ["DisabledSafetyCheck", "check_effects", "check_portable"]
+__all__ = ["DisabledSafetyCheck", "check_effects", "check_portable", "check_takes_no_references"]
 
 _CUSTOM_CALL = re.compile(r"stablehlo\.custom_call @([\w.$]+)")
 
@@ -46,6 +47,19 @@ class DisabledSafetyCheck:
         """Return the target of the custom call that it allows, or None."""
         kind, _, target = self.name.partition(":")
         return target if kind == "custom_call" else None
+
+
+def check_takes_no_references(traced: Traced) -> None:
+    """Check that a program is complete without what references hold.
+
+    Raises:
+      ValueError: it takes their values.
+    """
+    if traced.outside is not None:
+        raise ValueError(
+            f"{traced.fun_name} cannot be exported: it takes references or closes over some, which "
+            "stay in this process. Export a function of their values that returns the new ones"
+        )
 
 
 def check_effects(name: str, closed: ClosedJaxpr) -> None:

@@ -59,7 +59,7 @@ def shardings_of(traced: Traced) -> tuple[Mesh | AbstractMesh | None, ProgramSha
     Raises:
       ValueError: they are over different numbers or orders of devices, or name a kind of memory.
     """
-    closed, options = traced.jaxpr, traced.options
+    closed, options = traced.program, traced.options
     results = options.results or (None,) * len(closed.out_avals)
     ins = [_given(*pair) for pair in zip(options.shardings, closed.in_avals, strict=True)]
     outs = [_given(*pair) for pair in zip(results, closed.out_avals, strict=True)]

@@ -22,7 +22,12 @@ from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import jaxpr_as_fun
 from jxkernel.core.trace import Tracer
 from jxkernel.export.call import call_exported_p, shape_at
-from jxkernel.export.checks import DisabledSafetyCheck, check_effects, check_portable
+from jxkernel.export.checks import (
+    DisabledSafetyCheck,
+    check_effects,
+    check_portable,
+    check_takes_no_references,
+)
 from jxkernel.export.devices import (
     ProgramShardings,
     on_current_mesh,
@@ -406,7 +411,8 @@ def _exported(
     platforms: Sequence[str],
     disabled: Sequence[DisabledSafetyCheck],
 ) -> Exported:
-    closed = traced.jaxpr
+    closed = traced.program
+    check_takes_no_references(traced)
     check_effects(traced.fun_name, closed)
     modules: dict[str, bytes] = {}
     for platform in platforms:
@@ -446,7 +452,7 @@ def _of_inexact(values: Sequence[Any], avals: Sequence[ShapedArray]) -> tuple[An
 
 def _pulled_back(traced: Traced) -> Callable[..., tuple[Any, ...]]:
     """Return the function of arguments and cotangents that returns cotangents of arguments."""
-    closed = traced.jaxpr
+    closed = traced.program
     program = jaxpr_as_fun(closed)
     count = len(closed.in_avals)
     places = [index for index, aval in enumerate(closed.in_avals) if _is_inexact(aval)]

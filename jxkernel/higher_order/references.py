@@ -28,6 +28,7 @@ __all__ = [
     "Taken",
     "View",
     "bind",
+    "check_distinct",
     "held",
     "part",
     "replace",
@@ -40,11 +41,24 @@ class AbstractRef:
 
     Args:
       inner_aval: the type of the arrays.
+      leaf_avals: the types of what one is made of, where that is another: a random key's words.
     """
 
-    def __init__(self, inner_aval: ShapedArray) -> None:
+    vma: frozenset[Any] = frozenset()
+    explicit_sharding = None
+    weak_type = False
+
+    def __init__(
+        self, inner_aval: ShapedArray, leaf_avals: Sequence[ShapedArray] | None = None
+    ) -> None:
         self.inner_aval = inner_aval
+        self.leaf_avals = [inner_aval] if leaf_avals is None else list(leaf_avals)
         self.shape, self.dtype = inner_aval.shape, inner_aval.dtype
+        self.ndim, self.size = inner_aval.ndim, inner_aval.size
+
+    def short(self, weak: bool = False) -> str:
+        """Return the type as jaxprs print it, such as ``Ref{f32[3]}``."""
+        return f"Ref{{{self.inner_aval.short(weak)}}}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AbstractRef) and self.inner_aval == other.inner_aval
@@ -53,7 +67,7 @@ class AbstractRef:
         return hash((AbstractRef, self.inner_aval))
 
     def __repr__(self) -> str:
-        return f"Ref{{{self.inner_aval.short()}}}"
+        return self.short()
 
 
 class CapturedReferences(RefError):
@@ -101,10 +115,17 @@ class Binding:
 
     __slots__ = ("is_written", "trace", "value")
 
+    recorder: Any = None
+    """Of one whose reading and writing are equations: what records those of parts."""
+
     def __init__(self, value: object) -> None:
         self.value = value
         self.trace = state.trace
         self.is_written = False
+
+    def end(self) -> Any:
+        """Return the value for the last time."""
+        return self.value
 
 
 class References:
@@ -149,23 +170,34 @@ class Ref:
       aval: its type, ``Ref{f32[3]}``.
     """
 
-    __slots__ = ("__weakref__", "_home", "_own", "_parts", "aval")
+    __slots__ = ("__weakref__", "_home", "_own", "aval", "structure")
 
     def __init__(self, value: object) -> None:
-        self._home = staging()
-        self._own: Binding | None = Binding(value)
-        leaves, structure = tree.flatten(value)  # a random key is a tree of its words
-        self._parts = structure, [abstractify(leaf) for leaf in leaves]
-        self.aval = AbstractRef(abstractify(value))
+        leaves, self.structure = tree.flatten(value)  # a random key is a tree of its words
+        self.aval = AbstractRef(abstractify(value), [abstractify(leaf) for leaf in leaves])
+        self._home = home = staging()
+        self._own: Binding | None = None
+        if home is not None and home is state.trace:
+            home.references = home.references or References()
+            if home.recorder is not None:
+                self._own = home.recorder.made(self, leaves)
+        self._own = self._own or Binding(value)
+
+    def like(self, binding: Callable[[Ref], Binding]) -> Ref:
+        """Return a reference of the same type that is bound otherwise, at home in this trace."""
+        made = object.__new__(Ref)
+        made.aval, made.structure, made._home = self.aval, self.structure, staging()
+        made._own = binding(made)
+        return made
 
     @property
     def leaf_avals(self) -> list[ShapedArray]:
         """The types of the arrays that the value is made of: a random key is made of words."""
-        return self._parts[1]
+        return self.aval.leaf_avals
 
     def whole(self, leaves: Sequence[Any]) -> Any:
         """Return the value that is made of such arrays."""
-        return self._parts[0].unflatten(leaves)
+        return self.structure.unflatten(leaves)
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -207,6 +239,8 @@ class Ref:
             return self._own
         known = trace.references = trace.references or References()
         found = known.bound.get(id(self))
+        if found is None and trace.recorder is not None:
+            found = known.bound[id(self)] = (self, trace.recorder.captured(self))
         if found is None:
             # What stands for the value need only have its type: the trace is thrown away.
             unknown = self.whole([trace.argument(aval) for aval in self.leaf_avals])
@@ -218,6 +252,10 @@ class Ref:
         """Return the array."""
         return self.binding().value
 
+    def recorder(self) -> Any:
+        """Return what records how parts are read and written here; None where nothing does."""
+        return self.binding().recorder
+
     def write(self, value: object) -> None:
         """Put another array of the same type in the place of the one that is there.
 
@@ -225,6 +263,16 @@ class Ref:
           RefError: the reference does not know of a transform that the array is a part of.
         """
         binding = self.binding()
+        self.check_holds(value, binding)
+        binding.value = value
+        binding.is_written = True
+
+    def check_holds(self, value: object, binding: Binding) -> None:
+        """Check that the trace where the value is kept knows of all that the new one is part of.
+
+        Raises:
+          RefError: it does not.
+        """
         owners = {leaf.owner for leaf in tree.leaves(value) if isinstance(leaf, Tracer)}
         around = set(_chain(binding.trace))
         if not owners <= around or any(t.maps and t not in around for t in _chain(state.trace)):
@@ -239,12 +287,10 @@ class Ref:
                 ),
                 **place_in_source(),
             )
-        binding.value = value
-        binding.is_written = True
 
     def end(self) -> Any:
         """Return the array for the last time: the reference cannot be used again."""
-        value = self.read()
+        value = self.binding().end()
         self._own = None
         return value
 
@@ -322,6 +368,10 @@ class View(Ref):
         """Return the part."""
         return part(self._ref, self._index)
 
+    def recorder(self) -> Any:
+        """Return None: it is the other reference of which parts are read and written."""
+        return None
+
     def write(self, value: object) -> None:
         """Put another array in the place of the part."""
         replace(self._ref, self._index, value)
@@ -350,7 +400,9 @@ def part(ref: Ref, index: object) -> Any:
     if index is Ellipsis or (isinstance(index, tuple) and not index):
         return ref.read()
     _check_bounds(ref, index)
-    return ref.read()[placed_slices(index, ref.shape)]
+    placed = placed_slices(index, ref.shape)
+    recorder = ref.recorder()
+    return ref.read()[placed] if recorder is None else recorder.part(ref, placed)
 
 
 def replace(ref: Ref, index: object, value: object, *, adding: bool = False) -> None:
@@ -360,6 +412,14 @@ def replace(ref: Ref, index: object, value: object, *, adding: bool = False) -> 
       IndexError: an integer is out of bounds.
       RefError: the value has not the part's shape, or not its dtype.
     """
+    recorder = ref.recorder()
+    if recorder is not None:
+        _check_bounds(ref, index)
+        index = placed_slices(index, ref.shape)
+        _check_fit(ref, value, recorder.part_aval(ref, index))
+        ref.check_holds(value, ref.binding())
+        recorder.replace(ref, index, held(value, ref.dtype), adding=adding)
+        return
     before = ref.read()
     place = part(ref, index)
     index = placed_slices(index, ref.shape)
@@ -379,7 +439,8 @@ def held(value: object, dtype: object) -> Any:
 
 
 def _check_fit(ref: Ref, value: object, place: object) -> None:
-    given, wanted = abstractify(value), abstractify(place)
+    given = abstractify(value)
+    wanted = place if isinstance(place, ShapedArray) else abstractify(place)
     yields = given.weak_type and given.dtype.kind == wanted.dtype.kind
     if given.dtype != wanted.dtype and not yields:
         raise RefError(
@@ -525,6 +586,28 @@ def bind(refs: Sequence[Ref], values: Iterable[Any]) -> None:
     known = trace.references = trace.references or References()
     for ref, value in zip(refs, values, strict=True):
         known.bound[id(ref)] = (ref, Binding(value))
+
+
+def check_distinct(who: str, given: Iterable[tuple[str, Ref]]) -> None:
+    """Check that references are given once each, so that what is written to one is in no other.
+
+    Args:
+      who: who takes them, for the message.
+      given: what each is called, and the reference.
+
+    Raises:
+      RefError: one is given twice.
+    """
+    seen: dict[int, str] = {}
+    for name, ref in given:
+        if id(ref) in seen:
+            raise RefError(
+                f"{who} got one reference of type {ref.aval} twice: as {name} and as "
+                f"{seen[id(ref)]}.",
+                instead=("pass it once",),
+                **place_in_source(),
+            )
+        seen[id(ref)] = name
 
 
 def staging() -> Any:

@@ -409,7 +409,7 @@ def _work(
         traced, costs = function._traced, function.cost_analysis()
     else:
         traced, costs = function.trace(*args, **kwargs), _xla_costs(executable)
-    jaxpr = traced.jaxpr.jaxpr
+    jaxpr = traced.program.jaxpr
     found: dict[str, Any] = {"memory": _memory(executable)}
     count = _count(executable)
     names = _primitives(jaxpr)

@@ -128,7 +128,7 @@ def cost_of(traced: Any) -> CallCost:
     groups: dict[tuple[str, str], tuple[int, Cost]] = {}
     total = Cost()
     loops = set[str]()
-    for eqn, times in _walk(traced.jaxpr.jaxpr, 1, loops):
+    for eqn, times in _walk(traced.program.jaxpr, 1, loops):
         frame = user_frame(eqn.source)
         key = (eqn.primitive.name, f"{frame.file}:{frame.line}" if frame else "")
         count, before = groups.get(key, (0, Cost()))

@@ -143,11 +143,13 @@ def passes(
       'algsimp'
     """
     title = program.fun_name
-    listed = outline(program, title=title, function=function, reserved=reserved)
+    # XLA's passes work on the values of references.
+    compiled = program if program.recorded is None else program.program
+    listed = outline(compiled, title=title, function=function, reserved=reserved)
     if equation is not None and not 1 <= equation <= listed.count:
         raise ValueError(f"there is no equation {equation}: {title} has {listed.count:,}")
-    numbered = _Numbered().program(program.jaxpr)
-    staged = Traced(numbered, title, program.in_tree, program.out_tree, program.options)
+    numbered = _Numbered().program(program.program)
+    staged = Traced(numbered, title, *program.trees, program.options)
     with tempfile.TemporaryDirectory(prefix="jxkernel-passes-") as folder:
         # Looking is no build of the user's: it is in no ledger.
         with enable_compilation_cache(False), events.private():

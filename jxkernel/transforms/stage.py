@@ -59,6 +59,7 @@ class StageTrace(Trace):
         "function_name",
         "invars",
         "open",
+        "recorder",
         "references",
     )
 
@@ -80,6 +81,7 @@ class StageTrace(Trace):
         self.effects: frozenset[Any] = NO_EFFECTS
         self.open = True
         self.references: Any = None
+        self.recorder: Any = None
 
     def argument(self, aval: ShapedArray) -> StageTracer:
         """Add an argument of the given type and return its tracer."""
@@ -217,6 +219,7 @@ def trace_flat(
     name: str = "",
     arguments: Callable[[], Sequence[str]] = tuple,
     of_user: bool = False,
+    recorder: Callable[[StageTrace], Any] | None = None,
 ) -> ClosedJaxpr:
     """Return the program of a function of flat arguments that returns a flat sequence.
 
@@ -226,6 +229,7 @@ def trace_flat(
       name: what to call it.
       arguments: gives the arguments' names, asked for only by error messages.
       of_user: whether the function is the user's, whose tracers are not to outlive the trace.
+      recorder: gives for the trace what makes equations of the reading and writing of references.
 
     Raises:
       RuntimeError: ``no_tracing`` is set.
@@ -237,6 +241,7 @@ def trace_flat(
         )
     allow_depth()
     trace = StageTrace(state.trace, name, arguments)
+    trace.recorder = recorder(trace) if recorder else None
     previous = swap_current(trace)
     try:
         closed = trace.close(function(*[trace.argument(aval) for aval in avals]))

@@ -46,3 +46,14 @@ def test_lines_that_are_cut_say_how_much(notebook: Notebook) -> None:
     assert " more characters" in text
     whole = str(notebook.run("%jx hlo f([x] * 40)").value)
     assert " more characters" not in whole
+
+
+def test_references_are_drawn_as_such(notebook: Notebook) -> None:
+    body = "    into[0] += q\n    return into[1]"
+    notebook.run(f"total = jx.new_ref(jnp.zeros(3))\ndef add(into, q):\n{body}")
+    shown = notebook.run("%jaxpr add(total, 2.0)").value
+    assert "into:Ref{f32[3]}" in str(shown)
+    assert "set[index=[0]] into" in str(shown)
+    assert "Ref{f32[3]}" in str(notebook.run("%jx stages add(total, 2.0)").value)
+    assert "stablehlo" in str(notebook.run("%jx hlo add(total, 2.0)").value)
+    assert notebook.run("total[...].tolist()").value == [0.0, 0.0, 0.0]

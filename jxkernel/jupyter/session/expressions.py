@@ -14,6 +14,7 @@ from IPython.core.error import UsageError
 from jxkernel import tree
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.compile import ShapeDtypeStruct
+from jxkernel.higher_order.references import Ref
 from jxkernel.jupyter.code.static_keys import is_traceable
 from jxkernel.jupyter.session.session import Session
 from jxkernel.observe import Outline, outline, transforms_of
@@ -144,7 +145,7 @@ def _is_traceable_call(
         return True
     return all(
         is_traceable(value)
-        or all(isinstance(leaf, ShapeDtypeStruct) for leaf in tree.leaves(value))
+        or all(isinstance(x, ShapeDtypeStruct | Ref) or is_traceable(x) for x in tree.leaves(value))
         for value in (*args, *kwargs.values())
     )
 
