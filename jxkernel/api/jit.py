@@ -400,7 +400,9 @@ class JitState:
             return tree.leaves(self.fun(*args, **kwargs))
 
         call = call.standing(_standing_or_reference)
-        avals = [leaf.aval if type(leaf) is Ref else abstractify(leaf) for leaf in call.flat]
+        avals: list[Any] = [
+            leaf.aval if type(leaf) is Ref else abstractify(leaf) for leaf in call.flat
+        ]
         names = partial(leaf_names, self.fun, Call([], call.in_tree, call.static))
         how = {"name": self.name, "arguments": names, "of_user": True, "recorder": Recorder}
         closed = trace_flat(flat_fun, avals, **how)

@@ -20,7 +20,7 @@ from jxkernel.api.traced import (
 )
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, shape_of
-from jxkernel.core.axes import extend_axes, inside_shard_map
+from jxkernel.core.axes import extend_axes, inside_shard_map, manual_axes
 from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import AxisError
@@ -34,7 +34,7 @@ from jxkernel.higher_order.shard_map import (
 )
 from jxkernel.primitives.shape.reshape import expand_dims, squeeze
 from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec
-from jxkernel.sharding.mesh import current_mesh
+from jxkernel.sharding.mesh import current_mesh, in_shard_map
 from jxkernel.sharding.named import check_spec
 from jxkernel.sharding.spec import axes_of
 
@@ -71,7 +71,8 @@ def shard_map(
       in_specs: how the positional arguments are divided, as a prefix of their tuple.  Where it is
         not given, and all axes that ``f`` handles are explicit, it is what their types say.
       mesh: the mesh; None for the one of ``set_mesh``.
-      axis_names: the mesh axes that ``f`` handles; all by default.  Over the others XLA divides.
+      axis_names: the mesh axes that ``f`` handles; all by default, inside of another ``shard_map``
+        all that it leaves.  Over the others XLA divides.
       check_vma: whether types say along which axes values vary (see below), and ``out_specs``
         are checked against them.
 
@@ -81,7 +82,8 @@ def shard_map(
 
     Raises:
       ValueError: a size does not divide, a spec is too long or names no axis of the mesh, there
-        is no mesh, or a result varies over an axis that its spec does not name.
+        is no mesh, a result varies over an axis that its spec does not name, or a ``shard_map``
+        around handles the axes already.
       TypeError: ``f`` is not callable, a spec is no ``PartitionSpec``, or there are no ``in_specs``
         and types do not say them.
 
@@ -248,7 +250,7 @@ def _apply(
     for name in axis_names:
         if name not in mesh.axis_names:
             raise ValueError(f"shard_map axis_names: {name!r} is no axis of {mesh}")
-    manual = tuple([n for n in mesh.axis_names if not axis_names or n in axis_names])
+    manual = _handled(mesh, axis_names)
     leaves, in_tree = tree.flatten(args)
     avals = leaf_avals("shard_map", "args", leaves, in_tree)
     if in_specs is _INFER:
@@ -263,7 +265,7 @@ def _apply(
     pairs = zip(avals, specs, strict=True)
     local = [local_aval(aval.strip_weak_type(), spec, mesh, check_vma) for aval, spec in pairs]
     axes = [(name, mesh.shape[name]) for name in manual]
-    with extend_axes(axes, manual=True, tracked=check_vma):
+    with extend_axes(axes, manual=True, tracked=check_vma), in_shard_map(mesh, manual):
         traced = _traced(f, in_tree, local)
     results = _flat_specs(out_specs, traced.out_tree, "out_specs")
     _checked(results, mesh, manual, "out_specs")
@@ -280,6 +282,24 @@ def _apply(
         check_vma=check_vma,
     )
     return traced.out_tree.unflatten(outs)
+
+
+def _handled(mesh: Any, axis_names: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the axes that a function handles: those it names, or all that are left.
+
+    Raises:
+      ValueError: a ``shard_map`` around handles one of them already, or all there are.
+    """
+    around = manual_axes()
+    left = tuple([name for name in mesh.axis_names if name not in around])
+    taken = [name for name in axis_names if name in around]
+    if taken or not left:
+        raise ValueError(
+            f"shard_map inside of another handles {taken or list(mesh.axis_names)}, which that one "
+            "handles already: each device has its own piece along them. "
+            + (f"Name axes that are left, {left}, as axis_names" if left else "Call the function")
+        )
+    return tuple([name for name in left if not axis_names or name in axis_names])
 
 
 def _traced(f: Callable[..., Any], in_tree: Any, local: Sequence[ShapedArray]) -> TracedFunction:

@@ -7,7 +7,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.core.avals import abstractify, shape_of
-from jxkernel.errors import NoMeshError
+from jxkernel.errors import AxisError, NoMeshError
 from jxkernel.primitives.arguments import operand_aval
 from jxkernel.primitives.sharding.constraints import constrain, reshard_to
 from jxkernel.records import record
@@ -203,6 +203,8 @@ def naming_leaf(
     """
     try:
         yield
+    except AxisError:
+        raise
     except (TypeError, ValueError):
         for index, (leaf, sharding) in enumerate(zip(leaves, shardings, strict=True)):
             path = root + tree.keystr(tree.leaf_paths(structure)[index])

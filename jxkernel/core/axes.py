@@ -21,7 +21,14 @@ from jxkernel.core.trace import state
 from jxkernel.errors import UnboundAxisError
 from jxkernel.records import record
 
-__all__ = ["Axis", "axis_environment", "bound_axis_size", "extend_axes", "inside_shard_map"]
+__all__ = [
+    "Axis",
+    "axis_environment",
+    "bound_axis_size",
+    "extend_axes",
+    "inside_shard_map",
+    "manual_axes",
+]
 
 
 @record()
@@ -48,15 +55,15 @@ class _Bound(threading.local):
     """The names bound on this thread with their sizes, innermost last."""
 
     axes: tuple[tuple[Hashable, int], ...] = ()
-    manual: bool = False
+    manual: tuple[Hashable, ...] = ()
 
 
 _bound = _Bound()
 
 
 def axis_environment() -> tuple[Any, ...]:
-    """Return what is bound now: names with sizes, innermost last, and which of them are tracked."""
-    return _bound.axes, state.tracked
+    """Return what is bound now: names with sizes, innermost last; which are tracked or manual."""
+    return _bound.axes, state.tracked, _bound.manual
 
 
 @contextmanager
@@ -74,7 +81,7 @@ def extend_axes(
     outer = _bound.axes, _bound.manual, state.tracked
     names = [name for name, _ in axes]
     kept = () if manual and not tracked else [n for n in outer[2] if n not in names]
-    _bound.axes, _bound.manual = (*outer[0], *axes), manual or outer[1]
+    _bound.axes, _bound.manual = (*outer[0], *axes), (*outer[1], *names) if manual else outer[1]
     state.tracked = (*kept, *names) if tracked else tuple(kept)
     try:
         yield
@@ -84,6 +91,11 @@ def extend_axes(
 
 def inside_shard_map() -> bool:
     """Whether what runs now on this thread is the program of one device of a mesh."""
+    return bool(_bound.manual)
+
+
+def manual_axes() -> tuple[Hashable, ...]:
+    """Return the mesh axes that a ``shard_map`` around what runs now handles, outermost first."""
     return _bound.manual
 
 

@@ -40,6 +40,7 @@ from jxkernel.primitives.collective.varying import agreeing, vary
 from jxkernel.primitives.elementwise.arithmetic import div
 from jxkernel.primitives.shape.reshape import expand_dims, squeeze
 from jxkernel.primitives.shape.transpose import move_axis
+from jxkernel.primitives.sharding.constraints import check_spmd_name
 from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.sharding.spec import axes_of
 from jxkernel.transforms.batching import batch_program
@@ -411,6 +412,8 @@ def _shard_map_batch(
 ) -> tuple[list[Any], list[int | None]]:
     """The batch axis is whole on each device, or divided over the axis ``spmd_axis_name``."""
     mesh, entry = params["mesh"], axis.spmd_name or axis.entry
+    for spec in (*params["in_specs"], *params["out_specs"]):
+        check_spmd_name(axis, spec, "shard_map")
     if entry is not None and entry in params["manual_axes"]:
         local = Axis(axis.size // mesh.shape[entry], axis.name, entry)
     else:

@@ -3,8 +3,8 @@
 import enum
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
-from contextlib import ContextDecorator
+from collections.abc import Generator, Hashable, Iterable, Mapping, Sequence
+from contextlib import ContextDecorator, contextmanager
 from functools import cached_property, lru_cache
 from math import prod
 from types import TracebackType
@@ -25,6 +25,7 @@ __all__ = [
     "current_mesh",
     "get_abstract_mesh",
     "get_mesh",
+    "in_shard_map",
     "set_mesh",
     "use_abstract_mesh",
 ]
@@ -72,10 +73,12 @@ class _Named:
     Attributes:
       mesh: the mesh.
       outer: what was current before.
+      manual: the axes that a ``shard_map`` handles, in whose function this is.
     """
 
     mesh: Any
     outer: Any
+    manual: frozenset[Hashable] = frozenset()
 
 
 class _Entered(threading.local):
@@ -561,10 +564,32 @@ def _arranged(current: Mesh | None, mesh: AbstractMesh) -> Any:
 def get_abstract_mesh() -> AbstractMesh:
     """Return the mesh that bare partition specs refer to now, without devices; empty for none.
 
+    In the function of a ``shard_map`` it is that of the map, and the axes that are handled there
+    are of type ``AxisType.Manual``.
+
     >>> import jxkernel as jx
     >>> jx.sharding.get_abstract_mesh().axis_names
     ()
     """
     mesh = context_mesh.value
-    found: Any = mesh.mesh if type(mesh) is _Named else mesh
-    return _NO_MESH.abstract_mesh if found is None else found.abstract_mesh
+    if type(mesh) is _Named:
+        manual = dict.fromkeys(mesh.manual, AxisType.Manual)
+        return mesh.mesh.abstract_mesh.update_axis_types(manual)
+    return _NO_MESH.abstract_mesh if mesh is None else mesh.abstract_mesh
+
+
+@contextmanager
+def in_shard_map(mesh: Any, manual: Iterable[Hashable]) -> Generator[None]:
+    """Make a mesh the current one for what a ``shard_map`` maps: bare specs refer to it there.
+
+    Args:
+      mesh: the mesh.
+      manual: the axes that are handled; ``get_abstract_mesh`` says so.
+    """
+    outer = context_mesh.value
+    around = outer.manual if type(outer) is _Named and outer.mesh == mesh else frozenset()
+    context_mesh.set_local(_Named(mesh, outer, around.union(manual)))
+    try:
+        yield
+    finally:
+        context_mesh.set_local(outer)

@@ -16,11 +16,11 @@ from typing import Any
 
 from jxkernel import runtime, tree
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
-from jxkernel.core.axes import Axis
+from jxkernel.core.axes import Axis, manual_axes
 from jxkernel.core.explicit_sharding import AS_TYPED, explicit_axes_of, explicit_sharding_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
-from jxkernel.errors import NoMeshError
+from jxkernel.errors import AxisError, NoMeshError
 from jxkernel.primitives.sharding import rules
 from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.mesh import concrete_mesh, current_mesh
@@ -31,6 +31,7 @@ __all__ = [
     "asked_sharding",
     "beside_others",
     "cast_like",
+    "check_spmd_name",
     "closed",
     "constrain",
     "mesh_cast",
@@ -54,7 +55,8 @@ def constrain(x: Any, sharding: Any) -> Any:
       sharding: a ``NamedSharding``, or that of one device (which says nothing inside a trace).
 
     Raises:
-      ValueError: the array cannot be divided so (inside a program a size need be no multiple of
+      ValueError: the spec names an axis that a ``shard_map`` around handles, or the array cannot be
+        divided so (inside a program a size need be no multiple of
         its number of parts), or the spec names explicit axes beside others, or
         explicit axes while no mesh is set and the value is not divided so.
       AssertionError: all axes of the mesh that is set are explicit, and the value is not divided
@@ -62,12 +64,37 @@ def constrain(x: Any, sharding: Any) -> Any:
 
     The derivative is the identity, divided in the same way.
     """
+    sharding = _inside_maps(sharding)
     if isinstance(sharding, NamedSharding) and explicit_axes_of(sharding.mesh):
         sharding.check_compatible_aval(shape_of(x))
         return _asserted(x, sharding)
     # Sizes of 0 have any number of parts: inside a program only the rank must do, XLA pads.
     sharding.check_compatible_aval((0,) * rank_of(x))
     return sharding_constraint_p.bind(x, sharding=sharding)
+
+
+def _inside_maps(sharding: Any) -> Any:
+    """Return a sharding as the program of one device may ask for it.
+
+    Raises:
+      AxisError: it names an axis that a ``shard_map`` around handles.
+    """
+    if not isinstance(sharding, NamedSharding):
+        return sharding
+    manual = manual_axes()
+    taken = [name for entry in sharding.spec for name in axes_of(entry) if name in manual]
+    if taken:
+        left = [name for name in sharding.mesh.axis_names if name not in manual]
+        raise AxisError(
+            f"{sharding.spec}",
+            f"it names {', '.join(map(repr, taken))}, which the shard_map around handles: each "
+            "device has its own piece along it. "
+            + (f"Name axes that are left: {left}" if left else "Divide the result, outside of it"),
+        )
+    current, mesh = current_mesh() if sharding.mesh.manual_axes else None, sharding.mesh
+    if current is not None and current.shape_tuple == mesh.shape_tuple:
+        return sharding.update(mesh=current)
+    return sharding
 
 
 def _asserted(x: Any, sharding: NamedSharding) -> Any:
@@ -154,6 +181,20 @@ def _constraint_transpose(ct: Any, operand: UndefinedPrimal, *, sharding: Any) -
     return [ct if type(ct) is Zero else sharding_constraint_p.bind(ct, sharding=sharding)]
 
 
+def check_spmd_name(axis: Axis, spec: PartitionSpec, what: str) -> None:
+    """Check that the mesh axis over which examples are divided divides nothing else.
+
+    Raises:
+      ValueError: the spec names it.
+    """
+    taken = [name for entry in spec for name in axes_of(entry) if name in axes_of(axis.spmd_name)]
+    if taken:
+        raise ValueError(
+            f"vmap(spmd_axis_name={axis.spmd_name!r}) divides the examples over {taken[0]!r}, and "
+            f"{what} in the function divides each over it too, {spec}: give vmap another mesh axis"
+        )
+
+
 @sharding_constraint_p.def_batch
 def _constraint_batch(
     axis: Axis, args: Sequence[Any], dims: Sequence[int], *, sharding: Any
@@ -164,6 +205,7 @@ def _constraint_batch(
         return sharding_constraint_p.bind(x, sharding=sharding), dim
     rank = len(shape_of(x)) - 1
     entries = [*sharding.spec, *[None] * (rank - len(sharding.spec))]
+    check_spmd_name(axis, sharding.spec, "with_sharding_constraint")
     entries.insert(dim, axis.entry or axis.spmd_name or PartitionSpec.UNCONSTRAINED)
     wider = sharding.update(spec=PartitionSpec(*entries))
     return sharding_constraint_p.bind(x, sharding=wider), dim
@@ -186,8 +228,9 @@ def reshard_to(x: Any, sharding: Any) -> Any:
         mesh without axes it says nothing.
 
     Raises:
-      ValueError: the array cannot be divided so.
+      ValueError: the array cannot be divided so, or a ``shard_map`` around handles an axis.
     """
+    sharding = _inside_maps(sharding)
     if is_empty(sharding):
         return x
     if not isinstance(sharding, NamedSharding) or not explicit_axes_of(sharding.mesh):
