@@ -24,7 +24,7 @@ from jxkernel.sharding.named import (
     SingleDeviceSharding,
     make_single_device_sharding,
 )
-from jxkernel.sharding.spec import ManualAxisType, PartitionSpec
+from jxkernel.sharding.spec import ManualAxisType, PartitionSpec, UnreducedKind
 
 __all__ = [
     "AbstractDevice",
@@ -36,6 +36,7 @@ __all__ = [
     "PartitionSpec",
     "Sharding",
     "SingleDeviceSharding",
+    "UnreducedKind",
     "auto_axes",
     "explicit_axes",
     "get_abstract_mesh",

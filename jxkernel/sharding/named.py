@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel._jaxlib import HloSharding, NamedShardingBase, Sharding, SingleDeviceSharding
-from jxkernel.sharding.mesh import AbstractMesh, Mesh
+from jxkernel.sharding.mesh import AbstractMesh, AxisType, Mesh
 from jxkernel.sharding.spec import PartitionSpec, axes_of
 
 __all__ = [
@@ -41,6 +41,7 @@ class NamedSharding(NamedShardingBase):
     Raises:
       TypeError: an argument is of another kind.
       ValueError: the spec names an axis that the mesh has not, or one twice.
+      NotImplementedError: the spec puts off sums over devices.
 
     Example:
       >>> import jxkernel as jx
@@ -197,7 +198,10 @@ def check_spec(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
 
     Raises:
       ValueError: it does not.
+      NotImplementedError: it puts off sums over devices.
     """
+    if spec.puts_off:
+        _refuse_sums_put_off(mesh, spec)
     names = [name for entry in spec for name in axes_of(entry)]
     for name in names:
         if name not in mesh.axis_names:
@@ -210,6 +214,30 @@ def check_spec(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
             "A single NamedSharding spec can map every mesh axis to at most one positional "
             f"dimension, but {spec} has duplicate entries for `{repeated[0]}`"
         )
+
+
+def _refuse_sums_put_off(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
+    """Refuse a spec that puts off sums, with the reason that comes first.
+
+    Raises:
+      ValueError: it names an axis that the mesh has not, or that is not explicit.
+      NotImplementedError: it is as it should be.
+    """
+    explicit = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
+    for name in sorted(spec.unreduced | spec.reduced, key=str):
+        if explicit.get(name) is not AxisType.Explicit:
+            has = f"is of type {explicit[name]!r} in" if name in explicit else "is no axis of"
+            raise ValueError(
+                f"{spec} puts off sums over {name!r}, which {has} {mesh}: only types say that a "
+                "sum is put off, over axes of type AxisType.Explicit"
+            )
+    plain = PartitionSpec(*spec.partitions)
+    raise NotImplementedError(
+        f"{spec} puts off sums over devices, and values of such a type are not supported. Leave "
+        f"it out, and devices sum where the result is made: out_sharding={plain}. To say yourself "
+        "where they do, write the stretch as a jxkernel.shard_map, in which jxkernel.lax.psum or "
+        "psum_scatter sums"
+    )
 
 
 @lru_cache(maxsize=4096)

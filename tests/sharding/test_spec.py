@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from jxkernel.sharding import AbstractMesh, AxisType, NamedSharding, UnreducedKind
 from jxkernel.sharding import PartitionSpec as P
 from jxkernel.sharding.spec import axes_of
 
@@ -44,22 +45,78 @@ def test_spec_is_a_sequence_compared_by_its_entries():
     )
 
 
+PUT_OFF = {
+    "P('x', unreduced={'y'}, unreduced_kind=sum)": P("x", unreduced={"y"}),
+    "P(unreduced={'y', 'z'}, unreduced_kind=max)": P(
+        unreduced={"z", "y"}, unreduced_kind=UnreducedKind.max
+    ),
+    "P('x', None, reduced={'y'})": P("x", None, reduced={"y"}),
+    "P(UNCONSTRAINED, unreduced={'y'}, reduced={'z'}, unreduced_kind=sum)": P(
+        P.UNCONSTRAINED, unreduced=frozenset({"y"}), reduced={"z"}
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "spec"), PUT_OFF.items(), ids=str)
+def test_sums_that_are_put_off_are_part_of_a_spec(text, spec):
+    assert repr(spec) == text
+    again = pickle.loads(pickle.dumps(spec))
+    assert again == spec
+    assert {spec: 1}[again] == 1
+    assert spec != P(*spec.partitions)
+    assert len(spec) == len(spec.partitions)
+
+
+def test_specs_that_put_off_sums_are_compared_by_all_their_parts():
+    spec = P("x", unreduced={"y"})
+    assert (spec.unreduced, spec.reduced) == (frozenset({"y"}), frozenset())
+    assert spec.unreduced_kind is UnreducedKind.sum
+    assert spec != P("x", unreduced={"y"}, unreduced_kind=UnreducedKind.max)
+    assert spec != P("x", reduced={"y"})
+    assert P("x", unreduced=set(), reduced=frozenset()) == P("x")
+    assert (P("x").unreduced, P("x").reduced, P("x").unreduced_kind) == (set(), set(), None)
+
+
+def test_specs_that_put_off_sums_are_joined_and_updated_whole():
+    spec = P("x", unreduced={"y"})
+    assert spec + P("z", unreduced={"w"}) == P("x", "z", unreduced={"y", "w"})
+    assert P("x", reduced={"y"}) + P("z") == P("x", "z", reduced={"y"})
+    assert spec.update(partitions=("z",)) == P("z", unreduced={"y"})
+    assert spec.update(reduced={"z"}) == P("x", unreduced={"y"}, reduced={"z"})
+    assert spec.update(unreduced=set(), unreduced_kind=None) == P("x")
+    for wrong in (lambda: spec + P("z"), lambda: P("x") + spec):
+        with pytest.raises(TypeError, match="one puts off what the other does not"):
+            wrong()
+    for lossy in (lambda: [*spec], lambda: spec[0], lambda: spec + ("z",), lambda: ("z",) + spec):  # noqa: RUF005
+        with pytest.raises(ValueError, match=r"would be lost: take spec\.partitions"):
+            lossy()
+
+
 @pytest.mark.parametrize(
     ("given", "error", "message"),
     [
-        ({"unreduced": {"y"}}, NotImplementedError, r"unreduced=\{'y'\}.*out_sharding=P\('x'\)"),
-        ({"reduced": {"y"}}, NotImplementedError, r"reduced=\{'y'\}.*shard_map.*psum"),
         ({"unreduced": {"x"}}, ValueError, "'x' both in unreduced and in an entry"),
         ({"unreduced": {"y"}, "reduced": {"y"}}, ValueError, "both in reduced and in unreduced"),
         ({"unreduced": "y"}, TypeError, "set of mesh axes as unreduced, got 'y'"),
         ({"reduced": {None}}, ValueError, "None in reduced"),
+        ({"unreduced_kind": UnreducedKind.max}, ValueError, "and no unreduced axes: leave it out"),
+        ({"unreduced": {"y"}, "unreduced_kind": "max"}, TypeError, "an UnreducedKind as"),
     ],
 )
-def test_sums_that_are_put_off_are_refused(given, error, message):
+def test_a_spec_puts_off_sums_over_other_axes(given, error, message):
     with pytest.raises(error, match=message):
         P("x", **given)
-    assert P("x", unreduced=set(), reduced=frozenset()) == P("x")
-    assert (P("x").unreduced, P("x").reduced) == (frozenset(), frozenset())
+
+
+def test_no_sharding_puts_off_sums():
+    mesh = AbstractMesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
+    for given in ({"unreduced": {"x"}}, {"reduced": {"x"}}):
+        with pytest.raises(NotImplementedError, match=r"out_sharding=P\('y',\).*psum"):
+            NamedSharding(mesh, P("y", **given))
+    with pytest.raises(ValueError, match="over 'y', which is of type Auto in"):
+        NamedSharding(mesh, P(reduced={"y"}))
+    with pytest.raises(ValueError, match="over 'z', which is no axis of"):
+        NamedSharding(mesh, P("x", unreduced={"z"}))
 
 
 @pytest.mark.parametrize(
