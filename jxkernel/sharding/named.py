@@ -86,7 +86,10 @@ class NamedSharding(NamedShardingBase):
     @property
     def _internal_device_list(self) -> Any:
         if isinstance(self.mesh, AbstractMesh):
-            raise ValueError(f"{self!r} has no devices: its mesh is abstract")
+            raise ValueError(
+                f"{self!r} has no devices: its mesh is abstract. Give a Mesh, or export the "
+                "function, jxkernel.export.export(f)(...), which lowers for devices to come"
+            )
         return self.mesh.device_list
 
     @property
