@@ -92,14 +92,9 @@ def checkpoint(
                 return _closing_over(fun, call, policy, _flags(prevent_cse, call.in_tree))
             avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)
 
-            def apply(positional: Any, named: dict[str, Any]) -> Any:
-                leaves = tree.leaves((positional, named))
-                given, keywords = rebuild(call.in_tree, call.static, leaves)
-                return fun(*given, **keywords)
-
             key = call.static_key()
             traced = trace_function(
-                *("checkpoint", fun, apply, call.in_tree, avals),
+                *("checkpoint", fun, _of_dynamic(fun, call), call.in_tree, avals),
                 key=key,
                 remember=_is_hashable(key),
             )
@@ -116,6 +111,17 @@ def checkpoint(
         return _take_along(taken, fun, partial(checkpoint, **options), args, kwargs)
 
     return named_like(checkpointed, fun)
+
+
+def _of_dynamic(fun: Callable[..., Any], call: Call) -> Callable[..., Any]:
+    """Return a function of the arguments of a call that are not static."""
+
+    def apply(positional: Any, named: dict[str, Any]) -> Any:
+        leaves = tree.leaves((positional, named))
+        given, keywords = rebuild(call.in_tree, call.static, leaves)
+        return fun(*given, **keywords)
+
+    return apply
 
 
 def _closing_over(fun: Callable[..., Any], call: Call, policy: Any, prevent_cse: PreventCse) -> Any:

@@ -292,7 +292,7 @@ def _handled(mesh: Any, axis_names: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     around = manual_axes()
     left = tuple([name for name in mesh.axis_names if name not in around])
-    taken = [name for name in axis_names if name in around]
+    taken = [name for name in mesh.axis_names if name in axis_names and name in around]
     if taken or not left:
         raise ValueError(
             f"shard_map inside of another handles {taken or list(mesh.axis_names)}, which that one "
