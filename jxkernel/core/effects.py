@@ -12,8 +12,7 @@ Order is kept by data: compiled, an ordered effect takes a *token* and gives the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 
@@ -79,7 +78,7 @@ class _StateEffect(Effect):
       variable: the reference.
     """
 
-    variable: Any = None
+    variable: Hashable = None
 
 
 class ReadEffect(_StateEffect):
@@ -87,7 +86,7 @@ class ReadEffect(_StateEffect):
 
     __slots__ = ()
 
-    def __init__(self, variable: Any) -> None:
+    def __init__(self, variable: Hashable) -> None:
         _StateEffect.__init__(self, "Read", variable=variable)
 
 
@@ -96,7 +95,7 @@ class WriteEffect(_StateEffect):
 
     __slots__ = ()
 
-    def __init__(self, variable: Any) -> None:
+    def __init__(self, variable: Hashable) -> None:
         _StateEffect.__init__(self, "Write", variable=variable)
 
 
@@ -105,7 +104,7 @@ class AccumEffect(_StateEffect):
 
     __slots__ = ()
 
-    def __init__(self, variable: Any) -> None:
+    def __init__(self, variable: Hashable) -> None:
         _StateEffect.__init__(self, "Accum", variable=variable)
 
 
