@@ -77,8 +77,16 @@ def _initializer(cls: type, own: Fields) -> Callable[..., None]:
         f.name: f.default_factory for f in own.values() if f.default_factory is not MISSING
     }
     known = frozenset(names)
+    # Most are made of all their fields, by position.
+    whole = len(names) if names == positional else -1
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) == whole and not kwargs:
+            for key, value in zip(names, args, strict=True):
+                _put(self, key, value)
+            if check is not None:
+                check(self)
+            return
         given = dict(zip(positional, args, strict=False))
         if len(args) > len(positional) or not given.keys().isdisjoint(kwargs):
             raise TypeError(

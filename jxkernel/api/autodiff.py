@@ -108,16 +108,17 @@ def value_and_grad(
     check_function("grad", fun)
     chosen = checked_argnums(argnums)
     check_reduce_axes("grad", reduce_axes)
+    name = function_name(fun)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         try:
-            return _value_and_grad(fun, args, kwargs, chosen, has_aux, holomorphic, allow_int)
+            return _value_and_grad(fun, name, args, kwargs, chosen, has_aux, holomorphic, allow_int)
         except Exception as error:
             hide_internal_frames(error)
             raise
 
     named_like(value_and_gradient, fun)
-    value_and_gradient.__doc__ = f"Value and gradient of {function_name(fun)}."
+    value_and_gradient.__doc__ = f"Value and gradient of {name}."
     return value_and_gradient
 
 
@@ -136,6 +137,7 @@ def check_reduce_axes(name: str, reduce_axes: Sequence[Any]) -> None:
 
 def _value_and_grad(
     fun: Callable[..., Any],
+    name: str,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     argnums: int | tuple[int, ...],
@@ -145,7 +147,7 @@ def _value_and_grad(
 ) -> Any:
     positions = argument_positions(fun, argnums, len(args))
     flat, in_tree = tree.flatten(tuple([args[position] for position in positions]))
-    avals = leaf_avals(f"the gradient of {function_name(fun)}", "args", flat, in_tree)
+    avals = leaf_avals(f"the gradient of {name}", "args", flat, in_tree)
     if not allow_int:
         refuse_keys("grad", in_tree, avals)
     for aval in avals:
@@ -156,7 +158,7 @@ def _value_and_grad(
         for position, value in zip(positions, chosen, strict=True):
             given[position] = value
         result = fun(*given, **kwargs)
-        _check_output(fun, _split_aux(fun, result)[0] if has_aux else result, holomorphic)
+        _check_output(name, _split_aux(fun, result)[0] if has_aux else result, holomorphic)
         return result
 
     flat_fun = _FlatFunction(of_chosen, in_tree, has_aux)
@@ -208,8 +210,7 @@ def _check_input(aval: ShapedArray, holomorphic: bool, allow_int: bool) -> None:
         )
 
 
-def _check_output(fun: Callable[..., Any], value: Any, holomorphic: bool) -> None:
-    name = function_name(fun)
+def _check_output(name: str, value: Any, holomorphic: bool) -> None:
     try:
         aval = abstractify(value)
     except TypeError:
@@ -279,7 +280,8 @@ class _FlatFunction:
         aux_leaves, self.aux_tree = tree.flatten(aux)
         self.count = len(value_leaves)
         for index, leaf in enumerate(value_leaves):
-            check_result(function_name(self._fun), self.value_tree, index, leaf)
+            if not _is_array(leaf):
+                check_result(function_name(self._fun), self.value_tree, index, leaf)
         self.aux_others = {i: x for i, x in enumerate(aux_leaves) if not _is_array(x)}
         arrays = [x for i, x in enumerate(aux_leaves) if i not in self.aux_others]
         return [*value_leaves, *arrays]

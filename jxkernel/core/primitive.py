@@ -36,7 +36,7 @@ slot                      signature
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, TypeVar
 
 from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
@@ -250,14 +250,19 @@ class Primitive:
             return self._aval_cache[key]
         except KeyError:
             pass
-        if not self.takes_key_data and any(isinstance(a.dtype, ExtendedDType) for a in avals):
+        varying = divided = extended = False
+        for aval in avals:
+            varying = varying or bool(aval.vma)
+            divided = divided or aval.explicit_sharding is not None
+            extended = extended or isinstance(aval.dtype, ExtendedDType)
+        if extended and not self.takes_key_data:
             raise KeyTypeError(self.name, ", ".join([aval.short() for aval in avals]))
         out = self.rule("abstract_eval")(*avals, **params)
         if self.varies is not None:
             out = self.varies(avals, out, params)
-        elif any(aval.vma for aval in avals):
+        elif varying:
             out = self._varying(avals, out)
-        if any(aval.explicit_sharding is not None for aval in avals):
+        if divided:
             place = _trace.place_in_source
             out = sharded_results(self.name, self.sharding, avals, out, params, place)
         if not self.multiple_results or all(_is_plain(value) for value in params.values()):
@@ -309,7 +314,7 @@ def _is_rerun(found: Any, rule: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    if cast("type[Any]", type(value)) is tuple:
+    if value.__class__ is tuple:
         return all(map(_is_plain, value))
     return not hasattr(value, "remember") and (isinstance(value, type) or not callable(value))
 
