@@ -61,7 +61,7 @@ _HEADER = struct.Struct(f"<{_DIGEST}s{_DIGEST}sQI")
 """Digest of all that follows it; key; nanoseconds of the compile; length of the name."""
 
 _SUFFIX = ".executable"
-_NAME = re.compile(rf"[0-9a-f]{{{2 * _DIGEST}}}{re.escape(_SUFFIX)}(\..+)?")
+_NAME = rf"[0-9a-f]{{{2 * _DIGEST}}}{re.escape(_SUFFIX)}(\..+)?"
 """The names of entries; with more behind them, of those that are being written."""
 _UNREACHABLE = (OSError, ValueError)
 """What a path may raise: the second is for paths that no file can have."""
@@ -407,7 +407,7 @@ def _entries(folder: str) -> list[CacheEntry]:
     except _UNREACHABLE:
         return entries
     for file in files:
-        name = _NAME.fullmatch(file.name)
+        name = re.fullmatch(_NAME, file.name)
         if name is None:
             continue
         with suppress(OSError):

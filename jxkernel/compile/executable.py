@@ -25,7 +25,6 @@ from jxkernel._jaxlib import (
 from jxkernel._lazy import late_function
 from jxkernel.compile.disk_cache import load_or_compile
 from jxkernel.compile.donation import warn_of_unusable
-from jxkernel.compile.effort import apply_options
 from jxkernel.compile.executions import report_execution
 from jxkernel.compile.logs import logged
 from jxkernel.compile.noticing import NoticingLayout
@@ -67,13 +66,14 @@ __all__ = [
     "executable_for",
 ]
 
-_COLLECTIVE = re.compile(
+_COLLECTIVE = (
     r" (ragged-)?(all-reduce|all-gather|all-to-all|reduce-scatter|collective-[a-z]+|send|recv)"
     r"(-start)?\("
 )
 """An instruction of a compiled module by which devices exchange."""
 
 sha256 = late_function("hashlib", "sha256")
+apply_options = late_function("jxkernel.compile.effort", "apply_options")
 Future = late_function("concurrent.futures", "Future")
 
 
@@ -235,7 +235,7 @@ class Executable:
         if self._has_collectives is None:
             spans = self.placement is not None and self.placement.mesh.is_multi_process
             self._has_collectives = spans and any(
-                _COLLECTIVE.search(module.to_string()) for module in self.xla.hlo_modules()
+                re.search(_COLLECTIVE, module.to_string()) for module in self.xla.hlo_modules()
             )
         return self._has_collectives
 
@@ -451,7 +451,8 @@ class Compilation:
         self, lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
     ) -> None:
         options = compile_options(target, lowered.gives_token)
-        apply_options(options, compiler_options)
+        if compiler_options:
+            apply_options(options, compiler_options)
         self.lowered = lowered
         for call in lowered.callbacks:
             if isinstance(call, Inspection):

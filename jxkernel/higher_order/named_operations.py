@@ -1,6 +1,7 @@
 """Operations that are made of others, and stand in programs by their own names.
 
 What each means is the function before its primitive; the primitive's rules follow from that.
+``tile`` and ``unstack`` are in ``tiling``, which NumPy's functions stand on.
 """
 
 from __future__ import annotations
@@ -9,21 +10,17 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from jxkernel.core.avals import abstractify, rank_of, shape_of
+from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.core.effects import TOKEN
 from jxkernel.core.jaxpr import Value
 from jxkernel.core.zeros import scalar_like
-from jxkernel.errors import ShapeError
-from jxkernel.primitives.arguments import canonical_axis, integers, operand_aval
 from jxkernel.primitives.creation import full
 from jxkernel.primitives.elementwise.arithmetic import add, mul
 from jxkernel.primitives.elementwise.identity import optimization_barrier
-from jxkernel.primitives.indexing.concatenate import split
 from jxkernel.primitives.linalg.cholesky import cholesky
 from jxkernel.primitives.linalg.matrix import matmul, swapped, upper_part
 from jxkernel.primitives.reduction.sort import approximate_top_k
-from jxkernel.primitives.shape.broadcast import broadcast_in_dim
-from jxkernel.primitives.shape.reshape import expand_dims, reshape, squeeze
+from jxkernel.primitives.shape.reshape import expand_dims
 from jxkernel.transforms.composed import Composed
 
 __all__ = [
@@ -40,64 +37,7 @@ __all__ = [
     "polynomial_p",
     "symmetric_product",
     "symmetric_product_p",
-    "tile",
-    "tile_p",
-    "unstack",
-    "unstack_p",
 ]
-
-# ---------------------------------------------------------------- shapes
-
-
-def _tile(operand: Value, *, reps: tuple[int, ...]) -> Any:
-    shape = shape_of(operand)
-    interleaved = tuple(size for pair in zip(reps, shape, strict=True) for size in pair)
-    repeated = broadcast_in_dim(operand, interleaved, tuple(range(1, 2 * len(shape), 2)))
-    return reshape(repeated, [n * size for n, size in zip(reps, shape, strict=True)])
-
-
-tile_p = Composed("tile", _tile, linear=(0,))
-
-
-def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """Repeat an array ``reps[i]`` times along its axis i.
-
-    Raises:
-      ValueError: there is not one non-negative count per axis.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> lax.tile(jnp.array([[1, 2]]), (2, 2)).tolist()
-    [[1, 2, 1, 2], [1, 2, 1, 2]]
-    """
-    shape = operand_aval("tile", operand).shape
-    counts = integers("tile", "reps", reps)
-    if len(counts) != len(shape) or any(count < 0 for count in counts):
-        raise ShapeError(
-            f"tile got reps {counts} for shape {shape}: it takes one non-negative count per axis"
-        )
-    return tile_p.bind(operand, reps=counts)
-
-
-def _unstack(x: Value, *, axis: int) -> list[Any]:
-    return [squeeze(part, (axis,)) for part in split(x, (1,) * shape_of(x)[axis], axis)]
-
-
-unstack_p = Composed("unstack", _unstack, multiple_results=True)
-
-
-def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """Return the parts of an array at each position of an axis, without that axis.
-
-    Raises:
-      ValueError: there is no such axis.
-
-    >>> from jxkernel import lax, numpy as jnp
-    >>> [row.tolist() for row in lax.unstack(jnp.array([[1, 2], [3, 4]]))]
-    [[1, 2], [3, 4]]
-    """
-    place = canonical_axis("unstack", axis, rank_of(x))
-    return tuple(unstack_p.bind(x, axis=place))
-
 
 # ---------------------------------------------------------------- arithmetic
 

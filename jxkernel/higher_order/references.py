@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from jxkernel import tree
+from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Trace, Tracer, base_trace, place_in_source, state
 from jxkernel.errors import RefError
-from jxkernel.higher_order.slices_of_references import placed_slices
 from jxkernel.primitives.elementwise.convert import convert_element_type
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "replace",
     "staging",
 ]
+
+placed_slices = late_function("jxkernel.higher_order.slices_of_references", "placed_slices")
 
 
 class AbstractRef:

@@ -28,13 +28,10 @@ from jxkernel.higher_order.named_operations import (
     create_token_p,
     polynomial,
     polynomial_p,
-    tile,
-    tile_p,
-    unstack,
-    unstack_p,
 )
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p
 from jxkernel.higher_order.scan import scan_p
+from jxkernel.higher_order.tiling import tile, tile_p, unstack, unstack_p
 from jxkernel.higher_order.while_loop import while_p
 from jxkernel.lax import linalg
 from jxkernel.primitives.collective.all_gather import *

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from jxkernel.core.trace import Tracer
-from jxkernel.higher_order.named_operations import tile as lax_tile
-from jxkernel.higher_order.named_operations import unstack as lax_unstack
+from jxkernel.higher_order.tiling import tile as lax_tile
+from jxkernel.higher_order.tiling import unstack as lax_unstack
 from jxkernel.numpy.creation import user_dtype, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes

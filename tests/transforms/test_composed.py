@@ -138,7 +138,7 @@ def test_what_they_mean_is_traced_once_for_types_and_settings():
 
 def test_the_line_of_the_call_is_that_of_its_operations():
     text = jx.jit(lambda x: lax.tile(x, (2, 1))).lower(X).as_text(debug_info=True)
-    assert "named_operations.py" not in text
+    assert "tiling.py" not in text
     assert "test_composed.py" in text
 
 
