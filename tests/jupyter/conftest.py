@@ -108,6 +108,8 @@ def opened() -> Iterator[Notebook]:
         # that is done once a module.
         notebook.shell.displayhook.do_full_cache = False
         notebook.shell.atexit_operations()
+        # Else the next shell would hold this one's module as the one to restore, and so on.
+        notebook.shell.restore_sys_module_state()
         InteractiveShell.clear_instance()
 
 
