@@ -1,4 +1,4 @@
-"""One server for all tests here, and a browser for those of a file.
+"""One server of each application and one browser for all tests here.
 
 Without Chromium they are skipped, and say so.
 """
@@ -33,16 +33,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=MISSING))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     # Not for the session: until it is closed, the process has an event loop that runs.
     with running_browser() as browser:
         yield browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """JupyterLab."""
     with running_server("lab", tmp_path_factory.mktemp("lab")) as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def notebook_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Notebook 7."""
+    with running_server("notebook", tmp_path_factory.mktemp("notebook")) as server:
         yield server
 
 

@@ -2,10 +2,8 @@
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-from tests.front.jupyter import Notebook, Server, running_server
+from tests.front.jupyter import Notebook, Server
 
 OF_NOTEBOOK = "Cannot read properties of undefined (reading 'schema')"
 """What Notebook 7 itself reports when its settings load."""
@@ -108,20 +106,17 @@ def test_a_cell_that_ran_is_marked_in_its_editor(
 
 
 def test_a_saved_notebook_is_marked_in_notebook_7_without_a_kernel(
-    lab: Server, browser: Any, tmp_path: Path
+    lab: Server, notebook_app: Server, opened: Callable[..., Notebook]
 ) -> None:
     lab.write("saved.ipynb", SETUP, LAYER, BODY)
-    first = Notebook(browser, lab, "saved.ipynb")
+    first = opened(lab, "saved.ipynb")
     first.run_all()
     first.save()
-    first.close()
-    with running_server("notebook", tmp_path / "notebook") as server:
-        shutil.copy(lab.folder / "saved.ipynb", server.folder)
-        second = Notebook(browser, server, "saved.ipynb", kernel=False)
-        wait_for_marks(second, 2)
-        assert ["x", "T"] in marks(second, 2)
-        assert [one for one in second.errors if one != OF_NOTEBOOK] == []
-        second.close()
+    shutil.copy(lab.folder / "saved.ipynb", notebook_app.folder)
+    second = opened(notebook_app, "saved.ipynb", kernel=False)
+    wait_for_marks(second, 2)
+    assert ["x", "T"] in marks(second, 2)
+    assert [one for one in second.errors if one != OF_NOTEBOOK] == []
 
 
 DEFINING = """\

@@ -213,12 +213,6 @@ def test_commands_shortcuts_and_settings(own_lab: Server, opened: Callable[..., 
     assert notebook.strangers == []
 
 
-@pytest.fixture(scope="module")
-def notebook_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server("notebook", tmp_path_factory.mktemp("notebook")) as server:
-        yield server
-
-
 def test_notebook_7_has_the_panel_and_the_selector_in_its_toolbar(
     notebook_app: Server, opened: Callable[..., Notebook]
 ) -> None:

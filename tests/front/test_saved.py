@@ -91,14 +91,15 @@ DRAW = """async ([bundles, format]) => {
       (await draw(kind, one, `${kind} as ${JSON.stringify(one)}`))?.dispose();
     }
     for (const place of places(data, [], 4)) {
-      for (const value of values) {
+      // All at once: what each waits for are frames.
+      await Promise.all(values.map(async value => {
         const changed = structuredClone(data);
         let inside = changed;
         place.slice(0, -1).forEach(key => (inside = inside[key]));
         inside[place.at(-1)] = value;
         const what = `${kind}.${place.join('.')} = ${JSON.stringify(value)}`;
         (await draw(kind, changed, what))?.dispose();
-      }
+      }));
     }
   }
   return { failed, drawn };

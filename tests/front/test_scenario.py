@@ -6,13 +6,13 @@ pixels change with every version of the applications and their fonts.
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import nbformat
 import pytest
 
-from tests.front.jupyter import PICTURES, READY, Notebook, Server, running_server
+from tests.front.jupyter import PICTURES, READY, Notebook, Server
 
 LOAD = "%load_ext jxkernel\nimport jxkernel as jx, jxkernel.numpy as jnp\nx = jnp.arange(8.0)"
 LAYER = "%%jit\nh = jnp.tanh(x) * 2\nh.sum()"
@@ -28,16 +28,10 @@ jx.jit(endless)(jnp.ones((16, 16)))
 CELLS = (LOAD, LAYER, LARGER, "%jx ledger", PROGRAM, "print(len(jx.devices()))", LONG)
 
 
-@pytest.fixture(scope="module", params=["lab", "notebook"])
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
-    """JupyterLab, which other tests have too, and Notebook 7."""
-    if request.param == "lab":
-        yield request.getfixturevalue("lab")
-        return
-    with running_server("notebook", tmp_path_factory.mktemp("notebook")) as server:
-        yield server
+@pytest.fixture(params=["lab", "notebook_app"])
+def server(request: pytest.FixtureRequest) -> Server:
+    """JupyterLab and Notebook 7."""
+    return request.getfixturevalue(request.param)
 
 
 def picture(notebook: Notebook, station: str) -> None:

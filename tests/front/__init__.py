@@ -1,0 +1,1 @@
+"""The lab extension, in a real browser."""
