@@ -21,7 +21,7 @@ SOURCE = Path(__file__).with_name("scaled_sum.cc")
 def _library(tmp_path_factory):
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
-        pytest.skip("there is no C++ compiler")
+        pytest.skip("needs a C++ compiler: apt-get install g++")
     path = tmp_path_factory.mktemp("foreign") / "scaled_sum.so"
     flags = ["-std=c++17", "-O0", "-w", "-shared", "-fPIC", f"-I{ffi.include_dir()}"]
     subprocess.run([compiler, *flags, "-o", str(path), str(SOURCE)], check=True)

@@ -124,7 +124,7 @@ def site() -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if CHROMIUM is None:
-        pytest.skip("needs Chromium")
+        pytest.skip("needs Chromium: apt-get install chromium")
     with running_browser() as browser:
         yield browser
 
@@ -209,7 +209,10 @@ def test_the_site_is_searched(site: Path, browser: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_serious(site: Path, browser: Any, theme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.base")
+    axe = pytest.importorskip(
+        "axe_playwright_python.base",
+        reason="needs axe-playwright-python: pip install 'jxkernel[dev]'",
+    )
     page = browser.new_page(color_scheme=theme)
     found = {}
     for name in PAGES:

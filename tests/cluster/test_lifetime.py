@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from jxkernel.jupyter import load_ipython_extension, unload_ipython_extension
@@ -75,7 +76,6 @@ def test_a_controller_whose_ports_are_taken_says_so_and_none_is_left(
 
 @pytest.mark.slow
 def test_an_engine_of_another_version_is_told_and_ended(notebook, monkeypatch):
-    pytest.importorskip("ipyparallel")
     monkeypatch.setattr("jxkernel.jupyter.cluster.controller.version_text", "0.0.1")
     started = []
 
@@ -96,7 +96,6 @@ def test_an_engine_of_another_version_is_told_and_ended(notebook, monkeypatch):
 
 @pytest.mark.slow
 def test_engines_end_with_the_extension(plain_notebook):
-    pytest.importorskip("ipyparallel")
     load_ipython_extension(plain_notebook.shell)
     rows = plain_notebook.run("%jx cluster 1").value.data["rows"]
     unload_ipython_extension(plain_notebook.shell)
@@ -115,8 +114,6 @@ time.sleep(300)
 
 @pytest.mark.slow
 def test_engines_end_with_a_notebook_that_is_killed():
-    pytest.importorskip("ipyparallel")
-    psutil = pytest.importorskip("psutil")
     command = [sys.executable, "-c", STARTS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starts:
         assert starts.stdout is not None

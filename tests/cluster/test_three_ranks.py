@@ -15,7 +15,6 @@ else:
 
 @pytest.mark.slow
 def test_survivors_go_on_from_one_place(plain_notebook):
-    pytest.importorskip("ipyparallel")
     load_ipython_extension(plain_notebook.shell)
     plain_notebook.run("%jx cluster 3")
     plain_notebook.run(f"%%spmd\n{SETUP}\nimport os, signal\nstep, mine = 1, rank * 10")

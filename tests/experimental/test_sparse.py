@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
@@ -319,8 +320,7 @@ def test_rows_are_where_their_pointers_say():
 
 
 def test_matrices_of_scipy_are_taken():
-    scipy = pytest.importorskip("scipy.sparse")
-    theirs = scipy.csr_matrix(np.asarray(M))
+    theirs = csr_matrix(np.asarray(M))
     same(BCOO.from_scipy_sparse(theirs), M)
     same(BCSR.from_scipy_sparse(theirs), M)
 

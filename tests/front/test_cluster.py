@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import pytest
-
 from tests.front.jupyter import PICTURES, Notebook, Server, use_theme
 from tests.front.test_access import THEMES, axe, findings
 from tests.front.test_marks import marks, wait_for_marks
@@ -28,7 +26,6 @@ GO = "%%spmd\ngo = {!r}\nwhile rank and not os.path.exists(go): time.sleep(0.1)\
 def test_the_cluster_is_shown_with_its_ranks_also_while_a_cell_runs(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:
-    pytest.importorskip("ipyparallel")
     go = lab.folder / "go"
     lab.write("ranks.ipynb", *CELLS, GO.format(str(go)), "%jx cluster stop")
     notebook = opened(lab, "ranks.ipynb")
