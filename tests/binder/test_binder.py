@@ -12,6 +12,7 @@ from tools.checkout import ROOT, project
 
 VERSION = (ROOT / "binder/runtime.txt").read_text().strip().removeprefix("python-")
 MEMORY = 2 * 1024**3
+LAST_STEP = ROOT / "binder/postBuild"
 
 
 def test_binder_installs_what_the_demos_need() -> None:
@@ -21,9 +22,8 @@ def test_binder_installs_what_the_demos_need() -> None:
 
 
 def test_binder_last_step_can_be_run() -> None:
-    script = ROOT / "binder/postBuild"
-    assert os.access(script, os.X_OK)
-    subprocess.run(["bash", "-n", str(script)], check=True)
+    assert os.access(LAST_STEP, os.X_OK)
+    subprocess.run(["bash", "-n", str(LAST_STEP)], check=True)
 
 
 def interpreter() -> str:
@@ -45,7 +45,11 @@ def test_binder_steps_in_a_clean_environment_run_the_demos(tmp_path: Path) -> No
     commands = tmp_path / "venv/bin"
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment = {**inherited, "PATH": f"{commands}:{os.environ['PATH']}"}
-    notebooks = [str(path) for path in sorted((ROOT / "demos").glob("*.ipynb"))]
+    # Thousands of sources are never imported: those that are get compiled then.
+    environment["PIP_NO_COMPILE"] = "1"
+    demos = sorted((ROOT / "demos").glob("*.ipynb"))
+    notebooks = [str(path) for path in demos if path.name not in LAST_STEP.read_text()]
+    assert len(notebooks) == len(demos) - 1  # the last step runs the first demo
     convert = ["jupyter", "nbconvert", "--to", "html", "--execute", "--output-dir", str(tmp_path)]
     for command in (
         ["pip", "install", "--quiet", "-r", "binder/requirements.txt"],
