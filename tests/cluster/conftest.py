@@ -1,6 +1,7 @@
 """A notebook with a cluster of two engines: real processes, on loopback."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from jupyter_client import session
@@ -19,6 +20,15 @@ x = jx.make_array_from_process_local_data(rows, np.arange(2.0) + 2 * rank)
 """
 
 Spmd = Callable[[str], Ran]
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE:
+            # One process, or each would start engines of its own.
+            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 BEFORE = session.extract_dates
@@ -34,7 +44,6 @@ def dates() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def two_engines() -> Iterator[Cluster]:
     """A cluster of two ranks, for all tests of this process: to start it takes ten seconds."""
-    pytest.importorskip("ipyparallel")
     cluster = Cluster(2)
     yield cluster
     cluster.stop()
