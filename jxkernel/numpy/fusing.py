@@ -5,8 +5,8 @@ each would be a dispatch of its own.  A fused function is compiled whole, once p
 arguments, and answered in C++ from then on.  While something is being traced the body simply
 runs, so its primitives join the program at hand and no nested call is made.
 
-It is ``jit`` without what only users need (donation, the history of misses); whoever asks for its
-stages gets those of ``jit``.  It must not know of any particular function.
+It is ``jit`` without what only users need (donation, the history of misses); its stages are those
+of ``jit``.  It must not know of any particular function.
 """
 
 from collections.abc import Callable, Sequence

@@ -80,7 +80,7 @@ def _xlogy_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 def _moved(tangents: Any, slopes: Any) -> Any:
-    """Return Σ tᵢ sᵢ; a slope of what stands still may be infinite."""
+    """Return Σ tᵢ sᵢ without the tangents that are zero, whose slopes may be infinite."""
     return sum(t * s for t, s in zip(tangents, slopes, strict=True) if type(t) is not Zero)
 
 

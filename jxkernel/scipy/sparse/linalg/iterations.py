@@ -56,10 +56,10 @@ def _difference(x: Any, y: Any) -> Any:
 
 
 def _operator(name: str, argument: str, given: Any) -> Operator:
-    """Return a matrix, or what multiplies as one, as the function that multiplies by it.
+    """Return the function that multiplies by a matrix, or by an object with ``__matmul__``.
 
     Raises:
-      TypeError: it is neither a function nor an array nor has it ``__matmul__``.
+      TypeError: it is no function, no array and has no ``__matmul__``.
       ValueError: the matrix is not square.
     """
     if callable(given):
