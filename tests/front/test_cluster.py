@@ -87,7 +87,6 @@ BY_JIT = [["doubled", "T"], ["x", "T"], ["doubled", "T"]]
 def test_cells_of_a_cluster_are_marked_in_their_editors(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:
-    pytest.importorskip("ipyparallel")
     lab.write("marked ranks.ipynb", *MARKED)
     notebook = opened(lab, "marked ranks.ipynb")
     notebook.run_all()
