@@ -6,7 +6,7 @@ import pytest
 
 import jxkernel as jx
 from jxkernel.lax import approx_max_k, approx_min_k
-from jxkernel.primitives.reduction.sort import sort, sort_key_val, top_k
+from jxkernel.primitives.reduction.sort import sort, sort_key_val, top_k, top_k_p
 from tests.primitives.checking import assert_close, check_all
 
 RANDOM = np.random.default_rng(0)
@@ -192,6 +192,22 @@ def test_top_k_takes_nan_first():
     x = np.array([1, np.nan, 3, -np.nan, np.inf] + [0] * 60, np.float32)
     for k in (3, 30):
         assert np.asarray(top_k(x, k)[1])[:3].tolist() == [1, 3, 4]
+
+
+@pytest.mark.parametrize("least", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16, np.int16, np.bool_])
+def test_few_of_many_are_the_elements_at_their_places(dtype, least):
+    x = np.concatenate([SPECIAL, np.tile(np.float32([-0.0, 0.0]), 45)])
+    x = (np.nan_to_num(x, posinf=9, neginf=-9) if dtype in (np.int16, np.bool_) else x).astype(
+        dtype
+    )
+    values, places = map(np.asarray, top_k_p.bind(x, k=12, least=least))
+    assert values.dtype == x.dtype
+    found, expected = values.astype("f"), x[places].astype("f")
+    np.testing.assert_array_equal(found, expected)
+    zeros = found == 0
+    assert zeros.any()
+    assert np.signbit(found[zeros]).tolist() == np.signbit(expected[zeros]).tolist()
 
 
 def test_top_k_rules():

@@ -324,13 +324,12 @@ def lower_top_k(context: Any, x: Any, k: int, least: bool) -> list[Any]:
         out = context.avals_out[0]
         return [context.splat(0, out.shape, out.dtype), context.splat(0, out.shape, _INDEX)]
     if not symbolic and _fits_float32(aval.dtype) and 8 * k <= aval.shape[-1]:
-        places = _top_places_of_float32(context, x, aval, k, least, places_kind)
-    else:
-        keys = Keys(context, aval.shape)
-        word, kind = keys.ordered(x, aval.dtype, "apart", "equal")
-        word = word if least else keys.op("not", kind, word)
-        everything = _places(keys, [word], [kind], dimension, True)
-        places = _leading(context, everything, aval.shape, k, places_kind)
+        return _top_of_float32(context, x, aval, k, least, places_kind)
+    keys = Keys(context, aval.shape)
+    word, kind = keys.ordered(x, aval.dtype, "apart", "equal")
+    word = word if least else keys.op("not", kind, word)
+    everything = _places(keys, [word], [kind], dimension, True)
+    places = _leading(context, everything, aval.shape, k, places_kind)
     return [fetched(context, x, places, aval, dimension, k), places]
 
 
@@ -340,11 +339,11 @@ def _fits_float32(dtype: Any) -> bool:
     return dtype == np.bool_ or dtypes.itemsize_bits(dtype) <= 16
 
 
-def _top_places_of_float32(
+def _top_of_float32(
     context: Any, x: Any, aval: ShapedArray, k: int, least: bool, places_kind: Any
-) -> Any:
+) -> list[Any]:
     """Append XLA's search, for which NaN is the greatest number, and the negative NaN the least."""
-    keys = Keys(context, aval.shape)
+    keys, found = Keys(context, aval.shape), Keys(context, (*aval.shape[:-1], k))
     wide = np.dtype(np.float32)
     if aval.dtype != wide:
         x = keys.op("convert", wide, x)
@@ -352,10 +351,13 @@ def _top_places_of_float32(
     if least:
         x = keys.op("negate", wide, x)
     x = keys.op("select", wide, nan, keys.splat(-np.nan if least else np.nan, wide), x)
-    values_kind = hlo.tensor_type((*aval.shape[:-1], k), wide)
-    return context.op(
-        "chlo.top_k", (values_kind, places_kind), (x,), {"k": hlo.i64_attr(k)}
-    ).results[1]
+    count = {"k": hlo.i64_attr(k)}
+    values, places = context.op("chlo.top_k", (found.kind(wide), places_kind), (x,), count).results
+    if least:
+        values = found.op("negate", wide, values)
+    if aval.dtype != wide:
+        values = found.op("convert", aval.dtype, values)
+    return [values, places]
 
 
 def _leading(context: Any, x: Any, shape: tuple[int, ...], k: int, kind: Any) -> Any:
