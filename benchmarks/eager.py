@@ -80,6 +80,11 @@ def _device_put(library: Library, x: Any) -> Callable[[], Any]:
     return lambda: put(host)
 
 
+def _flatten(library: Library, x: Any) -> Callable[[], Any]:
+    flatten, tree = library.api.tree.flatten, {"weights": (x, x), "bias": x}
+    return lambda: flatten(tree)
+
+
 METRICS = (
     Metric("`lax.add(x, y)`", 1.0, _on_vector(_lax_add)),
     Metric("`x + y`", 1.0, _on_vector(lambda library, x: lambda: x + x)),
@@ -92,6 +97,7 @@ METRICS = (
     Metric("`jnp.zeros((8,))`", 0.40, _on_vector(_zeros)),
     Metric("`jnp.array([1., 2., 3.])`", 0.40, _on_vector(_array)),
     Metric("`device_put` of a NumPy array", 0.40, _on_vector(_device_put)),
+    Metric("`tree.flatten` of three leaves", 1.0, _on_vector(_flatten)),
     Metric("eager grad of a small function", 0.30, _on_vector(_grad)),
     Metric("eager grad of a small lax function", 0.30, _on_vector(_grad_lax)),
     Metric("eager vmap of a small function", 0.30, _on_vector(_vmap)),

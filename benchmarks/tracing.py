@@ -5,6 +5,7 @@ libraries remember the traces of an old one.
 """
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,27 @@ def _lowering_metric(name: str) -> Metric:
     return Metric(f"lower a program: {name}", 0.50, _lowering_program(name))
 
 
+def _new_shape(library: Library) -> Work:
+    """Trace and lower one function for a size that it was never called with."""
+    jnp, sizes = library.numpy, count(9)
+    compiled = library.api.jit(lambda x: jnp.sum(jnp.sin(x) * x + 1))
+
+    def prepare() -> Any:
+        return library.array(np.ones(next(sizes), np.float32))
+
+    return Work(lambda x: compiled.lower(x), prepare)
+
+
+def _new_shape_eagerly(library: Library) -> Work:
+    """Call a function of the NumPy API on a size that it was never called with."""
+    jnp, sizes = library.numpy, count(9)
+
+    def prepare() -> Any:
+        return library.array(np.ones(next(sizes), np.float32))
+
+    return Work(lambda x: jnp.cosh(x), prepare)
+
+
 def _miss(library: Library) -> Work:
     x = library.array(EXAMPLE)
 
@@ -155,5 +177,7 @@ METRICS = (
     Metric("lower 1,000 ops, per op", 0.50, lowering_work(LOWERED), LOWERED),
     Metric("lower 12 ops, per op", 0.30, lowering_work(SHORT), SHORT),
     *map(_lowering_metric, ("transformer, 6 blocks", "recurrent network", "Gaussian process")),
+    Metric("a new shape of a tiny program, XLA left out", 0.40, _new_shape),
+    Metric("a new shape of `jnp.cosh(x)`, XLA included", 1.0, _new_shape_eagerly),
     Metric("miss of `jit(lambda x: x + 1)(x)`, XLA included", 0.90, _miss),
 )
