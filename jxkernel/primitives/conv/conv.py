@@ -27,6 +27,7 @@ from jxkernel.primitives.conv.conv_numbers import (
     named_padding,
     window_count,
 )
+from jxkernel.primitives.conv.phases import has_phases, lower_phases
 from jxkernel.primitives.conv.sliding import lower_sliding, slides
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.shape.broadcast import filled
@@ -343,6 +344,13 @@ def _conv_lower(
             return _append(builder, x, y, w, precision, kind)
 
         return lower_sliding(context, x, y, w, convolution)
+    if has_phases(context, w):
+        undilated = w._replace(lhs_dilation=(1,) * len(w.lhs_dilation))
+
+        def convolve(x: Any, y: Any, padding: Pads, kind: Any) -> Any:
+            return _append(context, x, y, undilated._replace(padding=padding), precision, kind)
+
+        return lower_phases(context, x, y, w, convolve)
     return _append(context, x, y, w, precision, kind)
 
 
