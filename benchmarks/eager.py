@@ -82,7 +82,7 @@ def _device_put(library: Library, x: Any) -> Callable[[], Any]:
 
 def _flatten(library: Library, x: Any) -> Callable[[], Any]:
     flatten, tree = library.api.tree.flatten, {"weights": (x, x), "bias": x}
-    return lambda: flatten(tree)
+    return lambda: flatten(tree)[0]
 
 
 METRICS = (
