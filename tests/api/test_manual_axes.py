@@ -133,3 +133,10 @@ def test_a_mesh_without_devices_names_its_axes_by_type():
     mesh = AbstractMesh((4, 2, 1), ("x", "y", "z"), axis_types=kinds)
     assert (mesh.explicit_axes, mesh.auto_axes, mesh.manual_axes) == (("x",), ("y",), ("z",))
     assert mesh.update_axis_types({"x": AxisType.Auto}).auto_axes == ("x", "y")
+
+
+def test_a_function_that_was_traced_for_examples_is_traced_anew_for_devices(mesh):
+    inner = jx.jit(jx.pmap(lambda x: 2.0 * x))
+    x = jnp.arange(24.0).reshape(2, 4, 3)
+    for transform in (jx.vmap, jx.pmap):
+        assert transform(inner, axis_name="i")(x).tolist() == (2.0 * x).tolist()
