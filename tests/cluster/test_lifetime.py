@@ -49,6 +49,15 @@ def test_a_profile_that_is_not_there_is_told_and_not_made(notebook, monkeypatch,
     assert [one.name for one in tmp_path.iterdir()] == ["profile_slurm"]
 
 
+def profile_of(folder, port):
+    """Make a profile whose controller has its first port on this machine given."""
+    profile = folder / "profile_fixed"
+    profile.mkdir()
+    (profile / "ipcontroller_config.py").write_text(
+        f"c = get_config()\nc.IPController.ip = '127.0.0.1'\nc.IPController.ports = [{port}]\n"
+    )
+
+
 def test_a_controller_whose_ports_are_taken_says_so_and_none_is_left(
     notebook, monkeypatch, tmp_path
 ):
@@ -59,19 +68,32 @@ def test_a_controller_whose_ports_are_taken_says_so_and_none_is_left(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        where = taken.getsockname()[1]
-        profile = tmp_path / "profile_fixed"
-        profile.mkdir()
-        (profile / "ipcontroller_config.py").write_text(
-            f"c = get_config()\nc.IPController.ip = '127.0.0.1'\nc.IPController.ports = [{where}]\n"
-        )
+        port = taken.getsockname()[1]
+        profile_of(tmp_path, port)
         printed = notebook.attempt("%jx cluster 1 --profile fixed").printed
     assert "1 engines did not start" in printed
-    assert f"Address already in use (addr='tcp://127.0.0.1:{where}')" in printed
+    assert f"Address already in use (addr='tcp://127.0.0.1:{port}')" in printed
     assert "there is no cluster yet" in notebook.attempt("%jx cluster").printed
     after = set(psutil.Process().children(recursive=True)) - before
     _, left = psutil.wait_procs(after, timeout=120)
     assert not left
+
+
+@pytest.mark.slow
+def test_a_profile_says_how_engines_are_started(notebook, monkeypatch, tmp_path):
+    pytest.importorskip("ipyparallel")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    profile_of(tmp_path, port)
+    notebook.run("%jx cluster 1 --profile fixed")
+    with socket.create_connection(("127.0.0.1", port), timeout=60):
+        ran = notebook.attempt("%%spmd\nimport jxkernel as jx\njx.device_count()")
+    assert ran.shown == [{"text/plain": "1"}], ran.printed
+    notebook.run("%jx cluster stop")
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=60)
 
 
 @pytest.mark.slow

@@ -9,6 +9,9 @@ from _thread import interrupt_main
 import pytest
 
 from jxkernel.errors import ClusterError
+from jxkernel.jupyter.cluster.answer import cluster_of
+from jxkernel.jupyter.cluster.progress import Progress
+from jxkernel.jupyter.cluster.requests import cluster
 from tests.cluster.cutting import CUT, can_be_cut
 
 VALUES = """
@@ -41,6 +44,29 @@ def test_a_known_program_that_waits_says_for_which_rank(pair, spmd, monkeypatch)
     assert "rank 0 waits in a program at Cell In[" in ran.printed
     assert "line 2: float(total(x))" in ran.printed
     assert "rank 1 is at Cell In[" in ran.printed
+
+
+def test_a_rank_that_does_not_answer_is_told_before_it_is_lost(pair, spmd, monkeypatch):
+    monkeypatch.setattr("jxkernel.jupyter.cluster.progress._SILENT_SECONDS", 0.3)
+    spmd(f"{VALUES}\nfloat(total(x))")
+    found = cluster_of(pair.session)
+    pid = found.about[1]["pid"]
+    seen = []
+    show = Progress._show
+
+    def continued(self, text):
+        show(self, text)
+        if "Rank 1 has not arrived" in text and "rank 1 has not answered for" in text:
+            seen.append(next(one for one in cluster(pair.session)["ranks"] if one["rank"] == 1))
+            os.kill(pid, signal.SIGCONT)
+
+    monkeypatch.setattr(Progress, "_show", continued)
+    ran = spmd("if rank: os.kill(os.getpid(), signal.SIGSTOP)\nfloat(total(x))")
+    assert ran.error is None, ran.printed
+    assert ran.shown == [{"text/plain": "6.0"}]
+    assert "Rank 1 has not arrived." in ran.printed
+    assert "rank 0 waits in a program at Cell In[" in ran.printed
+    assert seen[0]["why"].startswith("has not answered for")
 
 
 def test_a_rank_that_fails_ends_the_others(pair, spmd):

@@ -76,7 +76,7 @@ def _printed(watch: Watch) -> str:
 
 
 def places_told(watch: Watch) -> str:
-    """Return in words which ranks have ended, which wait for which, and where each is."""
+    """Return in words which ranks have ended, which are silent or wait, and where each is."""
     lines = []
     late = _late(watch)
     if late:
@@ -86,8 +86,11 @@ def places_told(watch: Watch) -> str:
     if watch.ended:
         verb = "has" if len(watch.ended) == 1 else "have"
         lines.append(f"  {ranks_named(watch.ended)} {verb} ended")
+    silent = watch.silent()
+    for rank, seconds in sorted(silent.items()):
+        lines.append(f"  rank {rank} has not answered for {seconds:.0f} s")
     for rank, state in sorted(watch.places.items()):
-        if rank in watch.running:
+        if rank in watch.running and rank not in silent:
             lines.append(f"  rank {rank} {_doing(state)}")
     return "\n".join(lines)
 
@@ -96,7 +99,10 @@ def _late(watch: Watch) -> list[int]:
     """Return the ranks that have not called a program which others have, and stay at."""
     places = {rank: watch.places[rank] for rank in watch.running if rank in watch.places}
     still = [one["count"] for one in places.values() if one["seconds"] > _LATE_SECONDS]
-    return [rank for rank, one in places.items() if one["count"] < max(still, default=0)]
+    late = [rank for rank, one in places.items() if one["count"] < max(still, default=0)]
+    # One that was not seen yet and does not answer has called nothing that is known.
+    unseen = [rank for rank in watch.silent() if rank not in places] if any(still) else []
+    return sorted([*late, *unseen])
 
 
 def _doing(state: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ class ClusterRank(TypedDict):
       devices: the names of its devices.
       bytes: what these hold, when a cell last ended.
       state: ``ready``, ``runs``, ``waits``, ``has ended`` its part of the cell, or ``lost``.
-      why: why it is lost, or which ranks it waits for.
+      why: why it is lost, which ranks it waits for, or that it does not answer.
       place: where it is, in words: ``Cell In[3], line 4``.
       code: that line.
       seconds: for how long it has been there.
@@ -95,6 +95,8 @@ def _rank(found: Cluster, rank: int) -> ClusterRank:
         told.update(state="lost", why=lost[rank])
     elif watch is not None and rank in watch.ended:
         told.update(state="has ended")
+    elif watch is not None and rank in (silent := watch.silent()):
+        told.update(state="runs", why=f"has not answered for {silent[rank]:.0f} s")
     elif watch is not None:
         told.update(_running(watch.places.get(rank), rank in watch.waiting()))
     return told

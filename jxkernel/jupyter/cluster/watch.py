@@ -17,6 +17,7 @@ _STEP_SECONDS = 0.02
 _DESYNC_SECONDS = 1.0
 _DIFFER_SECONDS = 2.0
 _ANSWER_SECONDS = 2.0
+_NOTICED_SECONDS = 1.5
 
 
 class Limits:
@@ -149,6 +150,12 @@ class Watch:
             for rank, state in self.places.items()
             if rank in self._asked and (state["in_program"] or state["waits_for"])
         }
+
+    def silent(self) -> dict[int, float]:
+        """Return for how many seconds ranks have not answered that take long to."""
+        now = time.monotonic()
+        waited = {rank: now - since for rank, (_, since) in dict(self._asked).items()}
+        return {rank: seconds for rank, seconds in waited.items() if seconds > _NOTICED_SECONDS}
 
     def _end(self) -> None:
         """Interrupt the ranks that run; those that stay in C++ are left there."""
