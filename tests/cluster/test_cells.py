@@ -2,6 +2,7 @@
 
 import ipaddress
 
+import psutil
 import pytest
 
 from jxkernel.errors import RankError
@@ -134,7 +135,6 @@ def listened_at(process):
 
 
 def test_all_that_belongs_to_a_cluster_listens_on_loopback_alone(pair, spmd):
-    psutil = pytest.importorskip("psutil")
     assert spmd("float(jx.jit(lambda x: x.sum())(x))").error is None
     cluster = cluster_of(pair.session)
     engines = [about["pid"] for about in cluster.about]

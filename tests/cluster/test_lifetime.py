@@ -41,7 +41,6 @@ def test_without_ipyparallel_its_installation_is_told(notebook, monkeypatch):
 
 
 def test_a_profile_that_is_not_there_is_told_and_not_made(notebook, monkeypatch, tmp_path):
-    pytest.importorskip("ipyparallel")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     (tmp_path / "profile_slurm").mkdir()
     printed = notebook.attempt("%jx cluster 2 --profile slrum").printed
@@ -61,8 +60,6 @@ def profile_of(folder, port):
 def test_a_controller_whose_ports_are_taken_says_so_and_none_is_left(
     notebook, monkeypatch, tmp_path
 ):
-    pytest.importorskip("ipyparallel")
-    psutil = pytest.importorskip("psutil")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     before = set(psutil.Process().children(recursive=True))
     with socket.socket() as taken:
