@@ -27,6 +27,9 @@ def general(printed: str) -> str:
     """What was printed, without times, addresses and numbers of cells."""
     printed = re.sub(r"The slowest run took .*\n", "", printed)
     printed = re.sub(r"[\d.]+(?:e[+-]?\d+)? [mµμnu]?s\b", "T", printed)
+    printed = re.sub(r" +\d+\.\d{3}\b", " T", printed)
+    if "Ordered by" in printed:  # a profile, whose rows stand in the order of their times
+        printed = "\n".join(sorted(printed.splitlines()))
     printed = re.sub(r"0x[0-9a-f]+|(?<=Out\[)\d+|(?<=In\[)\d+", "#", printed)
     # Which frames a traceback shows differs, the error does not.
     return re.sub(r"^(?:-{20}|Traceback).*", "", printed, flags=re.DOTALL | re.MULTILINE)
