@@ -73,7 +73,7 @@ def figures_of(array: Any) -> ArrayFigures | None:
       >>> figures.least, figures.mean, figures.greatest, figures.nans
       (1.0, 2.0, 3.0, 1)
     """
-    if array.is_deleted() or not _is_numeric(array.dtype):
+    if not _is_numeric(array.dtype) or array.is_deleted():
         return None
     shards = _distinct_shards(array)
     size = sum(prod(shard.data.shape) for shard in shards)
