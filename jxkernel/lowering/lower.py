@@ -294,6 +294,7 @@ class LoweringContext(hlo.Builder):
             slices and loops, and gives the results.
         """
         function = self.module.builder.function(name, [x.type for x in operands], types)
+        function.builder.loc = self.loc
         function.returns(body(function.builder, *function.arguments))
         symbol = function.operation.attributes["sym_name"].value
         marks, self.marks = self.marks, {**self.marks, **_ONE_KERNEL}

@@ -84,6 +84,13 @@ def test_many_elements_are_sorted_without_comparing_them_on_cpu():
         assert "stablehlo.sort" in lowered(np.zeros(20_000))
 
 
+def test_sort_by_digits_is_one_kernel_that_says_where_it_comes_from():
+    compiled = jx.jit(sort).lower(np.zeros(20_000, np.float32)).compile().as_text()
+    (call,) = [line for line in compiled.splitlines() if "to_apply=%sort_by_digits" in line]
+    assert 'xla_cpu_small_call="true"' in call
+    assert 'op_name="sort"' in call
+
+
 @COUNTS
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
 def test_nan_is_last(dtype, count):
@@ -197,7 +204,7 @@ def test_top_k_takes_nan_first():
 @pytest.mark.parametrize("least", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16, np.int16, np.bool_])
 def test_few_of_many_are_the_elements_at_their_places(dtype, least):
-    x = np.concatenate([SPECIAL, np.tile(np.float32([-0.0, 0.0]), 45)])
+    x = np.concatenate([SPECIAL, np.tile(np.array([-0.0, 0.0], np.float32), 45)])
     x = (np.nan_to_num(x, posinf=9, neginf=-9) if dtype in (np.int16, np.bool_) else x).astype(
         dtype
     )
