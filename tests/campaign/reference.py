@@ -28,7 +28,7 @@ TOLERANCE = 2e-3
 
 
 LENIENT = re.compile(
-    r"of rank 0|vectors|a triangle is|on 0d arrays|no order|integer dtypes|no elements"
+    r"of rank 0|vectors|a triangle is|on 0d arrays|no order|have no sign|integer dtypes|no elements"
 )
 """What is said where NumPy takes scalars for vectors, and vectors for matrices."""
 

@@ -106,6 +106,16 @@ def test_the_first_of_equal_extremes_has_the_derivative():
     assert_close(pulled, np.array([0, 0, 3, 1], np.float32))
 
 
+@pytest.mark.parametrize("function", [cummax, cummin])
+def test_the_derivative_of_a_nan_extreme_is_that_of_the_first_nan(function):
+    x = np.array([1.0, np.nan, 2.0, np.nan], np.float32)
+    t = np.array([5.0, 6.0, 7.0, 8.0], np.float32)
+    for reverse, expected in ((False, [5, 6, 6, 6]), (True, [8, 8, 8, 8])):
+        y, moved = jx.jvp(lambda x, r=reverse: function(x, reverse=r), (x,), (t,))
+        assert np.isnan(y).tolist() == [reverse, True, True, True]
+        assert_close(moved, np.array(expected, np.float32))
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 13])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_associative_scan_keeps_order(size, reverse):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+import jxkernel.numpy as jnp
 from jxkernel.primitives.reduction.reduce import (
     argmax,
     argmin,
@@ -84,6 +85,17 @@ def test_equal_extremes_share_the_derivative():
     np.testing.assert_allclose(np.asarray(gradient), np.array([1, 0, 1, 1]) / 3, rtol=1e-6)
     gradient = jx.grad(lambda x: reduce_min(x, (0,)))(-x)
     np.testing.assert_allclose(np.asarray(gradient), np.array([1, 0, 1, 1]) / 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("extreme", [jnp.max, jnp.min])
+def test_the_derivative_of_a_nan_extreme_is_that_of_what_is_nan(extreme):
+    x = np.array([[1.0, np.nan, 2.0], [np.nan, np.nan, 3.0], [1.0, 2.0, 3.0]], np.float32)
+    t = np.array([[5.0, 6.0, 7.0], [1.0, 3.0, 9.0], [5.0, 6.0, 7.0]], np.float32)
+    last = 7.0 if extreme is jnp.max else 5.0
+    moved = jx.jvp(lambda x: extreme(x, axis=1), (x,), (t,))[1]
+    assert moved.tolist() == [6.0, 2.0, last]
+    pulled = jx.grad(lambda x: jnp.sum(extreme(x, axis=1)))(x)
+    assert pulled[:2].tolist() == [[0.0, 1.0, 0.0], [0.5, 0.5, 0.0]]
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.float32, np.float16, np.bool_])

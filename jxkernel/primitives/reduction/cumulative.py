@@ -19,7 +19,8 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
 from jxkernel.primitives.arguments import canonical_axis, operand_aval
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise.arithmetic import add, lower_extreme, max, mul, neg, sub
-from jxkernel.primitives.elementwise.compare import eq, gt, lt
+from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_or
+from jxkernel.primitives.elementwise.compare import eq, gt, lt, ne
 from jxkernel.primitives.elementwise.complex import abs, real
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.elementwise.exponential import exp, log
@@ -240,8 +241,8 @@ def _extreme_jvp(primitive: Primitive, better: Any) -> Any:
 def _first_places(x: Any, y: Any, better: Any, axis: int, reverse: bool) -> Any:
     """Return where, up to each position, the extreme was met first.
 
-    It is met first where an element is better than the extreme before it; the place where the
-    accumulation starts is the answer as long as none is.
+    It is met first where an element is better than the extreme before it, or the first NaN; the
+    place where the accumulation starts is the answer as long as none is.
     """
     aval = abstractify(x)
     config = [(0, 0, 0)] * aval.ndim
@@ -249,7 +250,8 @@ def _first_places(x: Any, y: Any, better: Any, axis: int, reverse: bool) -> Any:
     before = pad(y, zero_scalar(aval), config)
     places = broadcasted_iota(np.int32, aval.shape, axis)
     start = np.int32(aval.shape[axis] - 1 if reverse else 0)
-    fresh = select_n(better(x, before), start, places)
+    first_nan = bitwise_and(ne(x, x), eq(before, before))
+    fresh = select_n(bitwise_or(better(x, before), first_nan), start, places)
     return (cummin_p if reverse else cummax_p).bind(fresh, axis=axis, reverse=reverse)
 
 

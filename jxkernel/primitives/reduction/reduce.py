@@ -16,7 +16,8 @@ from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_jvp, zero_scalar
 from jxkernel.primitives.arguments import canonical_axis, integers
 from jxkernel.primitives.elementwise.arithmetic import div, mul
-from jxkernel.primitives.elementwise.compare import comparison_kind, eq
+from jxkernel.primitives.elementwise.bits import bitwise_or
+from jxkernel.primitives.elementwise.compare import comparison_kind, eq, ne
 from jxkernel.primitives.elementwise.select import select_n
 from jxkernel.primitives.indexing.concatenate import concatenate
 from jxkernel.primitives.indexing.slicing import slice_in_dim
@@ -177,7 +178,10 @@ def _lower_complex_extreme(
 
 
 def _extreme_jvp(primitive: Primitive) -> Any:
-    """Return the rule by which all places of an extreme share its tangent equally."""
+    """Return the rule by which all places of an extreme share its tangent equally.
+
+    Where there is NaN the extreme is NaN, and its places are those of NaN.
+    """
 
     def jvp(
         primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]
@@ -186,7 +190,7 @@ def _extreme_jvp(primitive: Primitive) -> Any:
         y = primitive.bind(x, axes=axes)
         shape = shape_of(x)
         kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
-        places = eq(x, broadcast_in_dim(y, shape, kept))
+        places = bitwise_or(eq(x, broadcast_in_dim(y, shape, kept)), ne(x, x))
         dtype = abstractify(t).dtype
         zero, one = typed_scalar(dtype, 0), typed_scalar(dtype, 1)
         ones = select_n(places, zero, broadcast_in_dim(one, shape, ()))
