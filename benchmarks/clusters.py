@@ -28,6 +28,7 @@ PAGE = ROOT / "docs" / "clusters.md"
 HEADING = "## What it costs"
 
 _OWN = Peer("jxkernel", sys.executable)
+_SHORT = ("psum of 4 KB", "all-gather of 4 KB")
 
 _START = """
 from time import perf_counter
@@ -219,13 +220,13 @@ def collectives(peer: Peer, rounds: int) -> list[Row]:
     return rows
 
 
-def order_check(rounds: int) -> Row:
+def order_check(what: str, rounds: int) -> Row:
     """Measure what it adds to a call that it is written down: many with and without in turns.
 
     It is the calling thread that writes, so what is added is the difference of its processor time,
     which knows nothing of who waits for whom; the call's own time is the least that was seen.
     """
-    what, calls = "psum of 4 KB", 200
+    calls = 200
     service = Service(2)
     with pair(_OWN, service.address) as ranks:
         turns = [
@@ -272,7 +273,7 @@ def main() -> None:
         starts(options.rounds),
         trips(options.trips),
         Row("guard, one comparison", measure(2).guard, None, 2e-3),
-        order_check(20 * options.rounds),
+        *(order_check(what, 20 * options.rounds) for what in _SHORT),
         *interrupts(3),
         *collectives(Peer("jax", options.peer), 100 * options.rounds),
     ]
