@@ -8,8 +8,6 @@ go over TCP (gloo).
 from __future__ import annotations
 
 import atexit
-import errno
-import socket
 import threading
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -22,9 +20,12 @@ from jxkernel._jaxlib import (
     make_cpu_client,
     make_gloo_tcp_collectives,
 )
+from jxkernel._lazy import late_function
 from jxkernel.records import record
 
 __all__ = ["Group", "forget", "join", "joined", "leave", "make_joined_cpu", "serve"]
+
+check_address = late_function("jxkernel.runtime.addresses", "check_address")
 
 
 @record()
@@ -88,7 +89,7 @@ def serve(
     Raises:
       OSError: the port is taken, or the host is not this machine's.
     """
-    _look_at(bind)
+    check_address(bind)
     return get_distributed_runtime_service(
         bind,
         size,
@@ -97,38 +98,6 @@ def serve(
         recoverable=recoverable,
         **tls,
     )
-
-
-def _look_at(bind: str) -> None:
-    """Raise where nothing can listen at an address: XLA ends the process there."""
-    host, _, port = bind.rpartition(":")
-    how: Any = {"type": socket.SOCK_STREAM, "flags": socket.AI_PASSIVE}
-    try:
-        found = socket.getaddrinfo(host.strip("[]") or None, port, **how)
-        refused = [error for family, *_, place in found if (error := _refused(family, place))]
-    except OSError as error:  # a name that nobody knows
-        found, refused = [], [error]
-    # A name may stand for places of which this machine has not all.
-    taken = [error for error in refused if error.errno == errno.EADDRINUSE]
-    if taken or len(refused) >= len(found):
-        error = (taken or refused)[0]
-        raise OSError(
-            error.errno,
-            f"{bind} cannot be listened on: {error.strerror}. Give another port, or an address of "
-            "this machine",
-        )
-
-
-def _refused(family: int, place: Any) -> OSError | None:
-    """Return why nothing can listen at a place, or None where it can."""
-    try:
-        with socket.socket(family) as probe:
-            # As XLA does: connections that have ended keep no port.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(place)
-    except OSError as error:
-        return error
-    return None
 
 
 def join(
