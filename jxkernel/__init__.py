@@ -46,6 +46,7 @@ with _collector.paused():
         no_tracing,
         numpy_dtype_promotion,
         numpy_rank_promotion,
+        softmax_custom_jvp,
         threefry_partitionable,
     )
     from jxkernel.core.depth import allow_depth
@@ -216,6 +217,7 @@ __all__ = [
     "shard_map",
     "sharding",
     "smap",
+    "softmax_custom_jvp",
     "stages",
     "task",
     "test_util",

@@ -72,6 +72,7 @@ __all__ = [
     "gather_on_host",
     "get_distributed_runtime_client",
     "get_distributed_runtime_service",
+    "get_pjrt_plugin",
     "gpu_plugin_options",
     "guard_lib",
     "has_mutual_tls",
@@ -103,6 +104,7 @@ __all__ = [
     "trace_context",
     "version",
     "version_text",
+    "xla_transforms",
 ]
 
 version_text: str = jaxlib.version.__version__
@@ -209,6 +211,7 @@ include_dir: str = os.path.join(os.path.dirname(xla_client.__file__), "include")
 
 get_distributed_runtime_client: Any = _jax.get_distributed_runtime_client
 get_distributed_runtime_service: Any = _jax.get_distributed_runtime_service
+get_pjrt_plugin: Any = _jax.get_pjrt_plugin
 has_mutual_tls: bool = "mtls_cert_file" in (_jax.get_distributed_runtime_service.__doc__ or "")
 make_gloo_tcp_collectives: Any = _jax.make_gloo_tcp_collectives
 gather_on_host: Any = getattr(ArrayImpl, "_to_np_array_did_copy", None)
@@ -303,3 +306,17 @@ def to_dlpack_capsule(array: Any, stream: Any, max_version: tuple[int, int] | No
 def dlpack_to_buffer(capsule: Any, device: Any) -> Any:
     """Return the memory of a DLPack capsule as an array without an aval, not copied."""
     return _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, False)
+
+
+def xla_transforms() -> Any:
+    """Return jaxlib's functions for passes over what XLA compiles.
+
+    Raises:
+      NotImplementedError: this jaxlib has none.
+    """
+    try:
+        return late_module("jaxlib._xla")
+    except ModuleNotFoundError:
+        raise NotImplementedError(
+            f"jaxlib {version_text} takes no passes of one's own: jaxlib 0.12 does"
+        ) from None

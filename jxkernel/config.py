@@ -54,6 +54,7 @@ __all__ = [
     "log_compiles",
     "long_chains",
     "make_user_context",
+    "module_passes",
     "no_execution",
     "no_tracing",
     "num_cpu_devices",
@@ -65,6 +66,7 @@ __all__ = [
     "platforms",
     "post_hook",
     "progress_display",
+    "softmax_custom_jvp",
     "threefry_partitionable",
     "trace_state",
     "traceback_filtering",
@@ -498,6 +500,14 @@ accelerator_allocator = State(
     one_of("default", "bfc", "cuda_async", "platform"),
     "How a GPU's memory is handed out; platform asks the driver each time, and is slow.",
 )
+softmax_custom_jvp = State(
+    "jax_softmax_custom_jvp",
+    False,
+    BOOLEAN,
+    "Differentiate softmax by a rule that needs its result alone, which programs show as a call.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
 threefry_partitionable = State(
     "jax_threefry_partitionable",
     True,
@@ -579,6 +589,11 @@ compile_runner: Any = Config(
 
 Compiling is C++ and takes seconds; whoever must stay responsive meanwhile runs it elsewhere.
 """
+
+module_passes: Any = Config(
+    "module_passes", (), include_in_jit_key=True, include_in_trace_context=True
+)
+"""The user's passes over modules that XLA compiles, each as a tuple; see ``extend.xla``."""
 
 run_hook: Any = Config("run_hook", None, include_in_jit_key=True, include_in_trace_context=False)
 """A callable that is given each program, its arguments and its name before it runs, or None.
@@ -789,6 +804,7 @@ config = Settings(
     accelerator_preallocate,
     accelerator_memory_fraction,
     accelerator_allocator,
+    softmax_custom_jvp,
     threefry_partitionable,
     default_prng_impl,
     enable_custom_prng,

@@ -10,6 +10,7 @@ from jxkernel.runtime.foreign import (
     register_ffi_target,
     register_ffi_target_as_batch_partitionable,
     register_ffi_type,
+    register_ffi_type_id,
 )
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "register_ffi_target",
     "register_ffi_target_as_batch_partitionable",
     "register_ffi_type",
+    "register_ffi_type_id",
 ]

@@ -185,6 +185,7 @@ IN_TRACES = {
     "jax_debug_key_reuse": True,
     "jax_check_tracer_leaks": True,
     "jax_default_device": "cpu",
+    "jax_softmax_custom_jvp": True,
     "jax_threefry_partitionable": False,
     "jax_default_prng_impl": "rbg",
     "jax_enable_custom_prng": True,

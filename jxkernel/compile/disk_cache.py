@@ -35,6 +35,7 @@ from jxkernel.config import (
     compilation_cache_include_metadata_in_key,
     compilation_cache_max_size,
     enable_compilation_cache,
+    module_passes,
     persistent_cache_min_compile_time_secs,
     persistent_cache_min_entry_size_bytes,
 )
@@ -161,9 +162,11 @@ _numbers = count()
 def disk_cache_folder() -> str | None:
     """Return the folder of the disk cache, or None while the cache is off.
 
-    It is off where an option says so, and while XLA is told to dump what it compiles, for that
-    asks for a compilation.
+    It is off where an option says so, while XLA is told to dump what it compiles, for that asks
+    for a compilation, and while the user has passes over what it compiles.
     """
+    if module_passes.value:
+        return None
     if not enable_compilation_cache.value or compilation_cache_max_size.value == 0:
         return None
     if "xla_dump_to" in os.environ.get("XLA_FLAGS", ""):

@@ -13,10 +13,12 @@ __all__ = [
     "core",
     "ifrt_programs",
     "linear_util",
+    "lowering",
     "mlir",
     "random",
     "sharding",
     "source_info_util",
+    "xla",
 ]
 
 # Rarely used: imported at their first use.
@@ -24,8 +26,12 @@ if TYPE_CHECKING:
     from jxkernel.extend import (
         backend,
         ifrt_programs,
+        lowering,
         mlir,
         random,
         sharding,
+        xla,
     )
-__getattr__, __dir__ = lazy_names(__name__, modules="backend ifrt_programs mlir random sharding")
+__getattr__, __dir__ = lazy_names(
+    __name__, modules="backend ifrt_programs lowering mlir random sharding xla"
+)

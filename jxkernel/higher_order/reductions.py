@@ -8,6 +8,7 @@ the program to whole arrays, in logarithmically many steps or one per place of a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from math import prod
 from typing import Any
@@ -17,7 +18,7 @@ from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive, Undefined
-from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
+from jxkernel.errors import ShapeError, ShapeMismatchError, UndefinedRuleError
 from jxkernel.higher_order.programs import evaluate_compiled
 from jxkernel.primitives.conv.reduce_window import Window
 from jxkernel.primitives.indexing.concatenate import concatenate
@@ -32,7 +33,7 @@ from jxkernel.primitives.sharding import rules
 from jxkernel.transforms.batching import batch_flat
 from jxkernel.transforms.jvp import jvp_flat
 
-__all__ = ["reduce_p", "reduce_window_p", "scatter_apply_p"]
+__all__ = ["reduce_p", "reduce_window_p", "scatter_apply_p", "select_and_scatter_p"]
 
 
 def apply_elementwise(computation: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
@@ -261,6 +262,88 @@ reduce_window_p.define(
     jvp=_unrolled_jvp(_unrolled_window),
     transpose=_NOT_LINEAR,
     evaluate=evaluate_compiled(reduce_window_p),
+)
+
+# ---------------------------------------------------------------- select_and_scatter
+
+select_and_scatter_p = Primitive("select_and_scatter").define(sharding=rules.same)
+"""``(operand, source, start) -> y``: each source combined with where its window's choice is.
+
+Two programs of two scalars say it: ``select_jaxpr`` whether the first is to be chosen rather than
+the second, ``scatter_jaxpr`` how sources that meet at one place are combined, ``start`` first.
+StableHLO ``select_and_scatter``.
+"""
+
+
+@select_and_scatter_p.def_abstract_eval
+def _select_and_scatter_abstract_eval(
+    operand: ShapedArray, source: ShapedArray, start: ShapedArray, **params: Any
+) -> ShapedArray:
+    name = "select_and_scatter"
+    rank, window = operand.ndim, _plain_window(**params)
+    if not rank or any(len(part) != rank for part in window):
+        raise ShapeError(f"{name} takes a size, a step and a padding for each of {rank} axes")
+    if start.shape or not operand.dtype == source.dtype == start.dtype:
+        raise TypeError(
+            f"{name} got {operand.short()}, {source.short()} and {start.short()}: operand, source "
+            "and start value are of one dtype, and the start value is a scalar"
+        )
+    if source.shape != window.result_shape(operand.shape):
+        raise ShapeMismatchError(
+            name,
+            [operand.shape, source.shape],
+            f"there is a source for each of the windows {window.result_shape(operand.shape)}",
+        )
+    return ShapedArray(operand.shape, operand.dtype)
+
+
+def _plain_window(
+    *,
+    window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    **programs: Any,
+) -> Window:
+    ones = (1,) * len(window_dimensions)
+    return Window(window_dimensions, window_strides, padding, ones, ones)
+
+
+@select_and_scatter_p.def_lower
+def _select_and_scatter_lower(
+    context: Any,
+    *values: Any,
+    select_jaxpr: Any,
+    select_consts: Sequence[Any] = (),
+    scatter_jaxpr: Any,
+    scatter_consts: Sequence[Any] = (),
+    **window: Any,
+) -> Any:
+    attributes = _plain_window(**window).attributes()
+    kept = ("window_dimensions", "window_strides", "padding")
+    operation = context.op(
+        "stablehlo.select_and_scatter",
+        context.out_types,
+        values,
+        {name: attributes[name] for name in kept},
+        2,
+    )
+    scalar = ShapedArray((), context.avals_in[0].dtype)
+    programs = ((select_jaxpr, select_consts), (scatter_jaxpr, scatter_consts))
+    for place, (jaxpr, consts) in enumerate(programs):
+        closed = ClosedJaxpr(jaxpr, consts)
+        body = partial(_nested, closed)
+        context.lower_region(operation, place, [scalar, scalar], body)
+    return operation.result
+
+
+def _nested(closed: ClosedJaxpr, inner: Any, *args: Any) -> Sequence[Any]:
+    return inner.nested(closed, args)
+
+
+select_and_scatter_p.define(
+    jvp=Undefined("max and sum have rules of their own: select_and_scatter_add_p"),
+    transpose=_NOT_LINEAR,
+    batch=Undefined("max and sum have rules of their own: select_and_scatter_add_p"),
 )
 
 # ---------------------------------------------------------------- scatter_apply

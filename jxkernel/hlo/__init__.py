@@ -34,7 +34,7 @@ from jxkernel.hlo.builder import (
     module_text,
     set_result_attributes,
 )
-from jxkernel.hlo.context import context, ir, unknown_location
+from jxkernel.hlo.context import JaxIrContext, context, ir, unknown_location, upstream_dialects
 from jxkernel.hlo.shardings import (
     manual_axes,
     mesh_attribute,
@@ -53,6 +53,7 @@ from jxkernel.hlo.types import (
 __all__ = [
     "Builder",
     "Function",
+    "JaxIrContext",
     "ModuleBuilder",
     "SymbolicArray",
     "SymbolicType",
@@ -90,4 +91,5 @@ __all__ = [
     "tensor_type",
     "token_type",
     "unknown_location",
+    "upstream_dialects",
 ]

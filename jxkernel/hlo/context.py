@@ -15,14 +15,32 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _chlo, _jax_mlir_ext, _stablehlo
 
-__all__ = ["context", "ir", "unknown_location"]
+__all__ = ["JaxIrContext", "context", "ir", "unknown_location", "upstream_dialects"]
+
+upstream_dialects: Any = ir.DialectRegistry()
+"""The dialects of MLIR that a context of one's own may be given."""
+
+_jax_mlir_ext.register_dialects(upstream_dialects)
+
+
+class JaxIrContext(ir.Context):
+    """An MLIR context without dialects: who makes one gives it those that it needs.
+
+    >>> from jxkernel.extend import lowering
+    >>> context = lowering.JaxIrContext()
+    >>> context.append_dialect_registry(lowering.upstream_dialects)
+    >>> context.get_dialect_descriptor("func").namespace
+    'func'
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # That of the class itself loads every dialect there is.
+        super(ir.Context, self).__init__(*args, **kwargs)
 
 
 def _make_context() -> Any:
     made = ir.Context()
-    registry = ir.DialectRegistry()
-    _jax_mlir_ext.register_dialects(registry)
-    made.append_dialect_registry(registry)
+    made.append_dialect_registry(upstream_dialects)
     made.get_dialect_descriptor("func")
     for dialect in (_stablehlo, _chlo):
         dialect.register_dialect(made)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.config import softmax_custom_jvp
+from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp
 from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import truth
@@ -76,6 +78,23 @@ def _peak(x: Any, axes: tuple[int, ...]) -> Any:
 def _softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
     x = _floating("softmax", x)
     mask = _mask(where, x)
+    if not softmax_custom_jvp.value:
+        return _shares(x, mask, axes)
+
+    def value(x: Any) -> list[Any]:
+        return [_shares(x, mask, axes)]
+
+    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
+        [y], [t] = value(*primals), tangents
+        moved = ops.mul(y, t)
+        return [y], [ops.sub(moved, ops.mul(y, _spread(reduce_sum(moved, axes), y, axes)))]
+
+    # Masked elements are 0, so nothing of them moves.  The rule closes over the mask.
+    [y] = bind_custom_jvp(value, JvpRule(rule, "softmax"), (), (x,), captures=mask is not None)
+    return y
+
+
+def _shares(x: Any, mask: Any, axes: tuple[int, ...]) -> Any:
     x = _masked(x, mask, -np.inf)
     shifted = ops.sub(x, _spread(_peak(x, axes), x, axes))
     weights = _masked(exp(shifted), mask, 0)

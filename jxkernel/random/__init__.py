@@ -58,6 +58,7 @@ from jxkernel.random.keys import (
     wrap_key_data,
 )
 from jxkernel.random.multivariate import ball, multivariate_normal, orthogonal
+from jxkernel.random.rejection import random_gamma_p
 from jxkernel.random.shuffling import choice, permutation
 
 __all__ = [
@@ -101,6 +102,7 @@ __all__ = [
     "poisson",
     "rademacher",
     "randint",
+    "random_gamma_p",
     "rayleigh",
     "split",
     "t",

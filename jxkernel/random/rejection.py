@@ -20,17 +20,21 @@ from jxkernel.api.custom import custom_jvp
 from jxkernel.api.looping import while_loop
 from jxkernel.api.scanning import map as mapped
 from jxkernel.api.vectorize import vmap
+from jxkernel.core.jaxpr import Value
 from jxkernel.numpy.promotion import cast
 from jxkernel.primitives.elementwise.incomplete import random_gamma_grad
 from jxkernel.primitives.elementwise.special import lgamma
 from jxkernel.random.continuous import normal_floats, several, standard_exponential
 from jxkernel.random.drawing import uniform_floats
 from jxkernel.random.generators import GENERATORS
+from jxkernel.random.keys import KeyArray, checked_key_data
+from jxkernel.transforms.composed import Composed
 
 __all__ = [
     "binomial_numbers",
     "gamma_numbers",
     "poisson_numbers",
+    "random_gamma_p",
     "rounded_poisson_numbers",
 ]
 
@@ -147,6 +151,38 @@ def _gammas_jvp(
     return y, tangents[1] * slope
 
 
+def _gamma_meaning(key_data: Value, a: Value, *, impl: str, log_space: bool) -> Any:
+    return _gammas(key_data, a, impl, log_space, True)
+
+
+class _RandomGamma(Composed):
+    """The primitive of gamma numbers; in programs a key is its key data."""
+
+    def bind(self, key: Any, a: Any, *, log_space: bool, impl: str = "") -> Any:
+        """Draw numbers of the gamma distribution.
+
+        Args:
+          key: a key, or keys along the first axes of ``a``; key data where ``impl`` names their
+            generator.
+          a: the shapes, an array of a floating dtype.
+          log_space: whether to return the logarithms.
+          impl: the generator.
+        """
+        if impl:
+            return super().bind(key, a, impl=impl, log_space=log_space)
+        if isinstance(key, KeyArray):
+            key_data, generator = key.key_data, key.generator
+        else:
+            key_data, generator = checked_key_data("gamma", key)
+        draw: Any = partial(self.bind, log_space=log_space, impl=generator.name)
+        for _ in range(np.ndim(key_data) - 1):
+            draw = vmap(draw)
+        return draw(key_data, jnp.asarray(a))
+
+
+random_gamma_p = _RandomGamma("random_gamma", _gamma_meaning)
+
+
 def gamma_numbers(
     key_data: Any, name: str, a: Any, log_space: bool = False, exact: bool = True
 ) -> Any:
@@ -161,7 +197,9 @@ def gamma_numbers(
 
     The derivative with respect to ``a`` is the implicit one.  NaN for negative ``a``.
     """
-    return _gammas(key_data, a, name, log_space, exact)
+    if not exact:
+        return _gammas(key_data, a, name, log_space, False)
+    return random_gamma_p.bind(key_data, a, impl=name, log_space=log_space)
 
 
 # ---------------------------------------------------------------- Poisson

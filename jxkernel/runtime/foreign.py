@@ -21,6 +21,7 @@ __all__ = [
     "register_ffi_target",
     "register_ffi_target_as_batch_partitionable",
     "register_ffi_type",
+    "register_ffi_type_id",
 ]
 
 
@@ -84,3 +85,20 @@ def register_ffi_type(name: str, type_registration: Any, platform: str = "cpu") 
       platform: the platform it is for.
     """
     register_custom_type(name, type_registration, platform=platform)
+
+
+def register_ffi_type_id(name: str, obj: Any, platform: str = "cpu") -> None:
+    """Refuse the older form of ``register_ffi_type``: no jaxlib that this runs on takes it.
+
+    Args:
+      name: the type's name.
+      obj: a capsule of the type's id.
+      platform: the platform it is for.
+
+    Raises:
+      ValueError: always.
+    """
+    raise ValueError(
+        f"register_ffi_type_id({name!r}) is of older jaxlibs: write register_ffi_type(name, "
+        f"{{'type_id': capsule, 'type_info': capsule}}, platform={platform!r})"
+    )

@@ -253,3 +253,41 @@ def test_modules_are_written_for_other_versions():
 
 def test_the_module_that_had_the_bindings_is_empty():
     assert [name for name in dir(jx.lib) if not name.startswith("_")] == []
+
+
+def test_contexts_of_mlir_begin_without_dialects():
+    lowering = jx.extend.lowering
+    context = lowering.JaxIrContext()
+    with pytest.raises(ValueError, match="not found"):
+        context.get_dialect_descriptor("func")
+    context.append_dialect_registry(lowering.upstream_dialects)
+    assert context.get_dialect_descriptor("func").namespace == "func"
+    assert lowering.LoweringRuleContext is mlir.LoweringRuleContext
+
+
+def test_passes_see_what_is_compiled_while_they_are_there(tmp_path):
+    passes, seen = jx.extend.xla, []
+    f = jx.jit(lambda x: jnp.sin(x) * 7.0625)
+    without, folder = float(f(1.0)), jx.config.jax_compilation_cache_dir
+    jx.config.update("jax_compilation_cache_dir", str(tmp_path))
+    try:
+        passes.register_hlo_module_transformation(seen.append, name="look", platforms=["cpu"] * 2)
+        assert float(f(1.0)) == without
+        assert [type(module) for module in seen] == [bytes]
+        assert b"sine" in seen[0]
+        assert list(tmp_path.iterdir()) == []
+        f(1.0)
+        assert len(seen) == 1
+    finally:
+        cleared = passes.clear_hlo_module_transformation("look")
+        jx.config.update("jax_compilation_cache_dir", folder)
+    assert cleared
+    assert not passes.clear_hlo_module_transformation("look")
+    assert float(f(1.0)) == without
+    jx.jit(lambda x: jnp.cos(x) * 9.0625)(1.0)
+    assert len(seen) == 1
+
+
+def test_the_older_form_of_types_of_state_says_what_to_write():
+    with pytest.raises(ValueError, match=r"write register_ffi_type\(name, \{'type_id'"):
+        jx.ffi.register_ffi_type_id("state", None)

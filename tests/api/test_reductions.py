@@ -6,7 +6,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import lax
 from jxkernel.api.reductions import reduce, reduce_window, scatter_apply
-from jxkernel.errors import UndefinedRuleError
+from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
 from tests.primitives.checking import assert_close, check_all
 
 RANDOM = np.random.default_rng(0)
@@ -207,3 +207,36 @@ def test_bad_input_is_told(name):
     function, error, message = BAD[name]
     with pytest.raises(error, match=message):
         function()
+
+
+def chosen(x, sources, start, **window):
+    """Add each source where the greatest element of its window is."""
+    select = jx.make_jaxpr(lambda a, b: a >= b)(x[0, 0], x[0, 0])
+    combine = jx.make_jaxpr(lambda a, b: a + 2 * b)(x[0, 0], x[0, 0])
+    return lax.select_and_scatter_p.bind(
+        x,
+        sources,
+        start,
+        select_jaxpr=select.jaxpr,
+        select_consts=tuple(select.consts),
+        scatter_jaxpr=combine.jaxpr,
+        scatter_consts=tuple(combine.consts),
+        **window,
+    )
+
+
+def test_sources_are_combined_where_windows_choose():
+    x = np.float32([[1, 5, 2, 4], [0, 3, 9, 4]])
+    sources = np.float32([[10, 20]])
+    window = {"window_dimensions": (2, 2), "window_strides": (2, 2), "padding": ((0, 0), (0, 0))}
+    expected = np.full((2, 4), 0.5, np.float32)
+    expected[0, 1] += 2 * 10
+    expected[1, 2] += 2 * 20
+    for call in (chosen, jx.jit(chosen, static_argnames=tuple(window))):
+        np.testing.assert_array_equal(call(x, sources, np.float32(0.5), **window), expected)
+    with pytest.raises(ShapeMismatchError, match="a source for each of the windows"):
+        chosen(x, sources.T, np.float32(0), **window)
+    with pytest.raises(TypeError, match="are of one dtype"):
+        chosen(x, sources, np.int32(0), **window)
+    with pytest.raises(UndefinedRuleError, match="select_and_scatter_add_p"):
+        jx.grad(lambda x: chosen(x, sources, np.float32(0), **window).sum())(x)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import nn
 
@@ -46,3 +47,25 @@ def test_logsumexp_sums_over_the_axes_of_operand_and_factors_together(a, axis):
     found = nn.logsumexp(a if isinstance(a, float) else jnp.asarray(a), axis, jnp.asarray(b))
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("where", [None, np.array([True, False, True])])
+def test_softmax_may_be_differentiated_by_a_rule_of_its_result(where):
+    x = np.float32([0.5, 3.0, -1.0])
+
+    def total(x):
+        return jnp.sum(jx.nn.softmax(x, where=where) ** 2)
+
+    slopes = (jx.grad(total), jx.jit(jx.grad(total)), jx.hessian(total), jx.jacfwd(total))
+    plain = [slope(x) for slope in slopes]
+
+    def names():
+        return [str(eqn.primitive) for eqn in jx.make_jaxpr(jx.nn.softmax)(x).eqns]
+
+    assert "custom_jvp_call" not in names()
+    with jx.softmax_custom_jvp(True):
+        assert names() == ["custom_jvp_call"]
+        for slope, expected in zip(slopes, plain, strict=True):
+            np.testing.assert_allclose(slope(x), expected, atol=1e-6)
+        batched = jx.vmap(jx.grad(total))(np.stack([x, 2 * x]))
+    np.testing.assert_allclose(batched[0], plain[0], atol=1e-6)

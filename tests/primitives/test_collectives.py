@@ -278,3 +278,22 @@ def test_bad_input_is_refused_with_the_axis_and_the_values(fun, error, message):
 def test_unbound_name_outside_any_map_is_a_name_error():
     with pytest.raises(NameError, match="no axis name is bound"):
         lax.psum(1.0, "i")
+
+
+def test_a_started_collective_is_done_when_its_result_is_asked_for():
+    x = np.arange(16.0, dtype=np.float32).reshape(4, 4)
+
+    def started(x):
+        futures = lax.psum_scatter_start({"x": x}, "i", tiled=True)
+        return jnp.cos(futures["x"].done())
+
+    def whole(x):
+        return jnp.cos(lax.psum_scatter(x, "i", tiled=True))
+
+    for transform in (lambda f: f, jx.jit):
+        found = transform(jx.vmap(started, axis_name="i"))(x)
+        np.testing.assert_array_equal(found, jx.vmap(whole, axis_name="i")(x))
+    slope = jx.grad(lambda x: jx.vmap(started, axis_name="i")(x).sum())(x)
+    np.testing.assert_allclose(slope[0], -np.sin(x.sum(0)), rtol=1e-5)
+    futures = jx.jit(jx.vmap(lambda x: lax.psum_scatter_start(x, "i"), axis_name="i"))(x)
+    np.testing.assert_array_equal(futures.done(), x.sum(0))

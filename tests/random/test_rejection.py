@@ -150,3 +150,23 @@ def test_the_mean_of_beta_samples_moves_as_the_mean() -> None:
 def test_wrong_arguments_are_named(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_gamma_numbers_stand_in_programs_by_name():
+    random, key = jx.random, jx.random.key(3)
+
+    def drawn(key, a):
+        return random.gamma(key, a)
+
+    eqn = jx.make_jaxpr(drawn)(key, 2.0).eqns[-1]
+    assert eqn.primitive is random.random_gamma_p
+    assert (eqn.params["impl"], eqn.params["log_space"]) == ("threefry2x32", False)
+    a = np.float32(2)
+    assert random.random_gamma_p.bind(key, a, log_space=False) == drawn(key, a)
+    assert random.random_gamma_p.bind(jx.random.PRNGKey(3), a, log_space=False) == drawn(key, a)
+    keys, shapes = random.split(key, 2), np.float32([2, 0.5])
+    several = random.random_gamma_p.bind(keys, shapes, log_space=True)
+    np.testing.assert_array_equal(several, jx.vmap(random.loggamma)(keys, shapes))
+    slope = jx.grad(drawn, 1)(key, a)
+    assert slope == jx.jit(jx.grad(drawn, 1))(key, a)
+    assert 0.5 < slope < 1.5

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, abstractify, array_of
+from jxkernel.core.avals import ShapedArray, abstractify, array_of, canonical_value
 from jxkernel.core.axes import Axis
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive, Undefined
@@ -16,6 +16,7 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero, zero_jvp
 from jxkernel.primitives.arguments import operand_aval, whole_number
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.elementwise.families import (
+    ANY,
     FLOATING,
     elementwise_batch,
     transpose_of_terms,
@@ -35,6 +36,7 @@ __all__ = [
     "reduce_precision",
     "reduce_precision_p",
     "stage",
+    "stage_p",
     "warn_of_imaginary_parts",
 ]
 
@@ -99,6 +101,17 @@ def convert_on_host(value: Any, dtype: Any) -> Any:
         return value.astype(dtype)
 
 
+stage_p = unary(
+    "stage",
+    ANY,
+    lower=lambda context, x: x,
+    reference=np.array,
+    jvp=None,
+    linear=True,
+    transpose=transpose_of_terms(lambda ct, x: ct),
+)
+
+
 def stage(x: Any, /) -> Any:
     """Return a value as one of the program that is traced now, or as an array where none is.
 
@@ -116,8 +129,7 @@ def stage(x: Any, /) -> Any:
     """
     if isinstance(x, (Tracer, ExtendedArray)):
         return x
-    aval = operand_aval("stage", x)
-    return convert_element_type_p.bind(x, new_dtype=aval.dtype, weak_type=aval.weak_type)
+    return stage_p.bind(canonical_value(x, operand_aval("stage", x)))
 
 
 def warn_of_imaginary_parts(name: str, avals: Sequence[ShapedArray], dtype: Any) -> None:
