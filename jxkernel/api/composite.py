@@ -8,6 +8,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.composite import bind_composite
 from jxkernel.higher_order.foreign import attribute_text
 
@@ -19,7 +20,8 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
     Args:
       decomposition: what the operation means: a function of trees of arrays (positional) and of
-        attributes (by keyword), numbers, strings and sequences of numbers.
+        attributes (by keyword), numbers, strings and sequences of numbers.  Outside of programs
+        attributes may be functions too.
       name: the operation's name with its namespace, such as ``"my.softmax"``.
       version: the version of its meaning.
 
@@ -48,6 +50,9 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         try:
             flat, in_tree = tree.flatten(args)
             avals = leaf_avals("composite", "args", flat, in_tree)
+            if evaluating() and any(map(callable, attributes.values())):
+                # No operation has a function as an attribute, and here none need be made.
+                return decomposition(*args, **attributes)
             text = attribute_text(attributes)
 
             def call(*operands: Any) -> Any:

@@ -63,3 +63,10 @@ def test_transforms_do_not_look_inside_unless_a_rule_is_given():
 def test_wrong_calls_say_what_is_wrong(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_attributes_may_be_functions_outside_of_programs():
+    applied = lax.composite(lambda x, *, f: f(x), "my.applied")
+    assert float(applied(np.float32(4), f=jnp.sqrt)) == 2.0
+    with pytest.raises(TypeError, match="an attribute of a foreign function is a number"):
+        jx.jit(lambda x: applied(x, f=jnp.sqrt))(np.float32(4))
