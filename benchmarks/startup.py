@@ -31,6 +31,13 @@ class Script:
 SCRIPTS = (
     Script("import of the NumPy API", "import {library}.numpy", 0.40, 0.80),
     Script(
+        "import of what libraries import, by the alias",
+        "import {library} as J\n"
+        "getattr(J, 'alias', str)('jax')\n"
+        "import jax, jax.numpy, jax.lax, jax.random, jax.nn, jax.scipy.special, jax.tree_util",
+        0.50,
+    ),
+    Script(
         "first jit result",
         "import {library} as J, {library}.numpy as jnp\n"
         "J.jit(lambda x: jnp.sin(x) * 2 + 1)(1.0).block_until_ready()",

@@ -28,13 +28,6 @@ FOREIGN = (
 )
 
 
-@pytest.fixture
-def alias():
-    made = jxkernel.alias("jax")
-    yield made
-    made.undo()
-
-
 def test_every_way_of_importing_gives_our_own(alias):
     import jax
     import jax.numpy
