@@ -186,7 +186,7 @@ WRONG = [
     ("clear_caches", {"folder": "/"}, "clear_caches takes no 'folder'; it takes disk"),
     ("caches", {"of": 1}, "caches takes no 'of'; it takes nothing"),
     ("builds", {"token": None}, "builds takes a text as token, got None"),
-    ("program", {"token": "x", "start": True}, "a whole number as start, got True"),
+    ("program_part", {"token": "x", "start": True}, "a whole number as start, got True"),
     ("compare", {"token": "x"}, "compare needs other"),
     ("free", {"names": "x"}, "free takes a list of texts as names, got 'x'"),
     ("free", {"names": [1]}, "free takes a list of texts as names, got [1]"),
