@@ -205,7 +205,7 @@ TABLE = (
         "refused",
         "A quantile of a scalar has no axis to keep, as in NumPy.",
         program=r"(percentile|quantile|median)\(.*keepdims=True",
-        ours=r"rank 0|got shape \(\)",
+        ours=r"\brank\b|got shape \(\)",
     ),
     Meant(
         "shape",
