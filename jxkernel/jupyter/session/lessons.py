@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -69,14 +70,22 @@ class CellTeaching:
         magic, _, body = text.partition("\n") if text.startswith("%%") else ("", "", text)
         if magic.split()[:1] not in _RUN_AS_IT_IS:
             return []
-        try:
-            # In the place of a magic stands a line: those below it keep their numbers.
-            tree = ast.parse(self._shell.transform_cell("pass\n" * bool(magic) + body))
-        except SyntaxError:  # the shell has said so
+        # In the place of a magic stands a line: those below it keep their numbers.
+        tree = self._parsed("pass\n" * bool(magic) + body)
+        if tree is None:  # the shell has said why
             return []
         found = lint(tree, self._shell.user_ns)
         more = [f"{len(found) - _MOST} more lines like these"] * (len(found) > _MOST)
         return [*found[:_MOST], *more]
+
+    def _parsed(self, body: str) -> ast.Module | None:
+        """A cell's tree; one that is Python as it stands is not translated, which takes longer."""
+        try:
+            return ast.parse(body)
+        except SyntaxError:
+            with suppress(SyntaxError):
+                return ast.parse(self._shell.transform_cell(body))
+        return None
 
     def explain(self, error: BaseException) -> None:
         """Add to an error of NumPy's about a view of a device array what to write instead."""
