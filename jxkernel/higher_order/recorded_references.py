@@ -8,7 +8,7 @@ Evaluated, these equations read and write the references that they are given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class _Index:
         return f"[{','.join(map(_item_text, self._items))}]"
 
 
-def _filled(item: Any, operands: Any) -> Any:
+def _filled(item: Any, operands: Iterator[Any]) -> Any:
     if item is _OPERAND:
         return next(operands)
     if isinstance(item, Slice) and item.start is _OPERAND:
@@ -98,7 +98,7 @@ def _item_text(item: Any) -> str:
     return f"array{list(shape)}" if shape else repr(item)
 
 
-def _end_text(end: Any) -> str:
+def _end_text(end: object) -> str:
     return "" if end is None else str(end)
 
 
@@ -300,7 +300,7 @@ class Recorder:
         return binding.variable
 
 
-def _is_whole(index: Any) -> bool:
+def _is_whole(index: object) -> bool:
     return index is Ellipsis or (isinstance(index, tuple) and not index)
 
 
