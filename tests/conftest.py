@@ -58,6 +58,13 @@ from jxkernel.runtime import devices  # noqa: E402
 from jxkernel.sharding import Mesh  # noqa: E402
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse names that differ from process to process: workers must agree on what there is."""
+    named = [item.nodeid for item in items if " at 0x" in item.nodeid]
+    if named:
+        raise pytest.UsageError(f"give these parameters ids: an address is no name: {named}")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def _executables_from_disk(request: pytest.FixtureRequest) -> Iterator[None]:
     file = request.path.relative_to(_TESTS)

@@ -262,7 +262,7 @@ def _f(a, b):
 _f.__name__ = "f"
 
 
-@pytest.mark.parametrize("call", [jx.jit, jx.make_jaxpr, jx.checkpoint], ids=str)
+@pytest.mark.parametrize("call", [jx.jit, jx.make_jaxpr, jx.checkpoint], ids=lambda f: f.__name__)
 def test_a_reference_that_is_returned_is_told_of(call):
     with pytest.raises(TypeError, match=r"what it holds.* ref\[\.\.\.\]"):
         call(lambda x: jx.new_ref(x))(X)
