@@ -250,6 +250,12 @@ def test_loggamma_of_negative_reals_is_nan_and_gammaln_is_not() -> None:
     np.testing.assert_allclose(special.gammaln(x), [1.3664317, np.inf, np.log(2)], 1e-6)
 
 
+@pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (0.0, 3.0), (20.0, 0.0), (1e-40, 1e-40)])
+def test_beta_of_zero_is_infinite(a: float, b: float) -> None:
+    assert special.betaln(a, b) == special.beta(a, b) == np.inf
+    assert np.isnan(special.betaln(a, np.nan))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "x", "wanted"),
     [(0, 0, 2, 1), (0, -1, 2, 1), (-1, -1, 1, np.e), (-2, -1, 1, np.inf), (-1, 3, 1, 2 / 3)],

@@ -244,7 +244,8 @@ def _betaln(a: Any, b: Any) -> Any:
     # log Γ(b) - log Γ(a + b) = -(b - 1/2) log(1 + a/b) - a log(a + b) + a + remainders.
     change = _remainder(safe) - _remainder(total)
     ratio = beside - (safe - 0.5) * jnp.log1p(beside / safe) - beside * jnp.log(total) + change
-    return jnp.where(apart & (small > 0), ops.lgamma(beside) + ratio, direct)
+    value = jnp.where(apart & (small > 0), ops.lgamma(beside) + ratio, direct)
+    return jnp.where((small == 0) & (large >= 0), np.inf, value)
 
 
 def _remainder(a: Any) -> Any:
@@ -275,7 +276,8 @@ def betaln(a: Any, b: Any) -> Any:
       a: a real array; integers become floating.
       b: another.
 
-    Differentiable in both.  Source: DLMF 5.11.1, 5.12.1.
+    Infinity where one is 0 and the other not negative.  Differentiable in both.  Source: DLMF
+    5.11.1, 5.12.1.
 
     >>> from jxkernel.scipy import special
     >>> special.betaln(1.0, 1.0) == 0
