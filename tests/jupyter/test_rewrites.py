@@ -186,7 +186,7 @@ def test_a_deleted_array_is_told_with_what_took_it_over(cells: Notebook) -> None
 def test_errors_of_pythons_name_no_internal_class(cells: Notebook, cell: str) -> None:
     printed = cells.fails(cell, (TypeError, AttributeError)).printed
     assert "ArrayImpl" not in printed
-    assert "array" in printed
+    assert "'Array'" in printed
 
 
 def test_an_interrupt_is_told_in_one_sentence(cells: Notebook) -> None:
