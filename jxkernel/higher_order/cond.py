@@ -48,7 +48,7 @@ from jxkernel.higher_order.while_loop import while_p
 from jxkernel.primitives.collective.varying import vary
 from jxkernel.primitives.elementwise.bits import bitwise_not
 from jxkernel.primitives.elementwise.compare import eq
-from jxkernel.primitives.elementwise.identity import copy_p, stop_gradient
+from jxkernel.primitives.elementwise.identity import copy_p, untaken
 from jxkernel.primitives.elementwise.select import select, select_n
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_index_in_dim
 from jxkernel.primitives.reduction.reduce import argmax, reduce_or
@@ -346,7 +346,7 @@ def _run_guarded(
 ) -> list[Any]:
     """Run a branch on all examples; derivatives pass only to those that chose it."""
     guarded = [
-        select(_along(taken, x), x, stop_gradient(x)) if flag else x
+        select(_along(taken, x), x, untaken(x)) if flag else x
         for x, flag in zip(operands, has, strict=True)
     ]
     return eval_jaxpr(program.jaxpr, program.consts, *guarded)
@@ -360,7 +360,7 @@ def _run_if_taken(
     safe = []
     for x, flag in zip(operands, has, strict=True):
         if flag:
-            row = stop_gradient(dynamic_index_in_dim(x, first, 0))
+            row = untaken(dynamic_index_in_dim(x, first, 0))
             places = tuple(range(rank_of(x)))
             x = select(_along(taken, x), x, broadcast_in_dim(row, shape_of(x), places))
         safe.append(x)

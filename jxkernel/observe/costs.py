@@ -22,7 +22,15 @@ _MOVES = frozenset(
         *("copy", "dynamic_slice", "dynamic_update_slice", "gather", "imag", "iota", "key_use"),
         *("name", "optimization_barrier", "pad", "pbroadcast", "platform_index", "real", "reshape"),
         *("rev", "select_n", "sharding_constraint", "slice", "split", "squeeze", "stack"),
-        *("stop_gradient", "transpose", "axis_index", "all_gather", "all_to_all", "ppermute"),
+        *(
+            "stop_gradient",
+            "transpose",
+            "untaken",
+            "axis_index",
+            "all_gather",
+            "all_to_all",
+            "ppermute",
+        ),
         *("scatter", "scatter_apply", "debug_callback", "io_callback", "pure_callback"),
         *("inspect_sharding", "xla_metadata_value"),
     }

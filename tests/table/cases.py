@@ -70,11 +70,12 @@ PARAMS: dict[str, tuple[dict[str, Any], ...]] = {
 SMOOTH: dict[str, tuple[type, ...]] = {
     "reduce_precision": (),
     "stop_gradient": (),
+    "untaken": (),
 }
 """Where the derivative is by convention not the limit of differences: rounding passes tangents,
-and ``stop_gradient`` is for having none."""
+and ``stop_gradient`` and ``untaken`` are for having none."""
 
-CONSTANT = ("stop_gradient",)
+CONSTANT = ("stop_gradient", "untaken")
 """Linear functions whose derivative is zero all the same."""
 
 

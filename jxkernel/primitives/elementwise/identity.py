@@ -30,6 +30,7 @@ __all__ = [
     "optimization_barrier_p",
     "stop_gradient",
     "stop_gradient_p",
+    "untaken",
 ]
 
 TreeT = TypeVar("TreeT")
@@ -41,18 +42,12 @@ def _unchanged(x: Any) -> Any:
     return x
 
 
-def _nothing(ct: Any, x: Any) -> list[Any]:
-    return [None]
-
-
 stop_gradient_p = unary(
     "stop_gradient",
     ANY,
     lower=lambda context, x: x,
     reference=np.array,
     jvp=ZERO_DERIVATIVE,
-    # In a linear program it guards the examples of a batch that chose another branch.
-    transpose=_nothing,
 )
 stop_gradient_p.define(evaluate=_unchanged)
 
@@ -74,6 +69,33 @@ def _stop_gradient(leaf: Any) -> Any:
     aval = abstractify(leaf)
     leaf = canonical_value(leaf, aval)
     return stop_gradient_p.bind(leaf) if dtypes.issubdtype(aval.dtype, np.inexact) else leaf
+
+
+# ---------------------------------------------------------------- untaken
+
+
+def _nothing(ct: Any, x: Any) -> list[Any]:
+    return [None]
+
+
+untaken_p = unary(
+    "untaken",
+    ANY,
+    lower=lambda context, x: x,
+    reference=np.array,
+    jvp=ZERO_DERIVATIVE,
+    transpose=_nothing,
+)
+untaken_p.define(evaluate=_unchanged)
+
+
+def untaken(x: Any) -> Any:
+    """Return an array unchanged, for examples of a batch whose results nobody takes.
+
+    Nothing depends on it, so unlike ``stop_gradient`` it may stand in a linear program, where no
+    cotangent comes through.
+    """
+    return untaken_p.bind(x)
 
 
 # ---------------------------------------------------------------- copy
