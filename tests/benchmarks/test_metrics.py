@@ -145,4 +145,7 @@ def test_batch_is_as_long_as_undisturbed_runs_ask(
 def test_startup_scripts_are_programs_of_either_library(script: startup.Script) -> None:
     for library in ("jxkernel", "jax"):
         compile(script.source.format(library=library), "script", "exec")
-    exec(script.source.format(library="jxkernel"), {})
+    try:
+        exec(script.source.format(library="jxkernel"), {})
+    finally:
+        jx.alias("jax").undo()
