@@ -211,7 +211,6 @@ include_dir: str = os.path.join(os.path.dirname(xla_client.__file__), "include")
 
 get_distributed_runtime_client: Any = _jax.get_distributed_runtime_client
 get_distributed_runtime_service: Any = _jax.get_distributed_runtime_service
-get_pjrt_plugin: Any = _jax.get_pjrt_plugin
 has_mutual_tls: bool = "mtls_cert_file" in (_jax.get_distributed_runtime_service.__doc__ or "")
 make_gloo_tcp_collectives: Any = _jax.make_gloo_tcp_collectives
 gather_on_host: Any = getattr(ArrayImpl, "_to_np_array_did_copy", None)
@@ -306,6 +305,11 @@ def to_dlpack_capsule(array: Any, stream: Any, max_version: tuple[int, int] | No
 def dlpack_to_buffer(capsule: Any, device: Any) -> Any:
     """Return the memory of a DLPack capsule as an array without an aval, not copied."""
     return _jax.dlpack_managed_tensor_to_buffer(capsule, device, None, False)
+
+
+def get_pjrt_plugin(platform: str) -> Any:
+    """Return the C API of a platform's plugin, for ``xla_transforms``; jaxlib 0.10 has none."""
+    return _jax.get_pjrt_plugin(platform)
 
 
 def xla_transforms() -> Any:

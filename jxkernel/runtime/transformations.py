@@ -50,8 +50,8 @@ def register_hlo_module_transformation(
         if platform == "cpu":
             xla_transforms().register_xla_transform(name, stage.value, callback)
         else:
-            plugin = get_pjrt_plugin(platform)
-            xla_transforms().register_xla_transform_c_api(plugin, name, stage.value, callback)
+            register = xla_transforms().register_xla_transform_c_api
+            register(get_pjrt_plugin(platform), name, stage.value, callback)
         present = (*module_passes.value, (name, stage, platform, next(_numbers)))
         module_passes.set_global(present)
 
@@ -76,8 +76,8 @@ def clear_hlo_module_transformation(
         if platform == "cpu":
             found = xla_transforms().clear_xla_transform(name, stage.value)
         else:
-            plugin = get_pjrt_plugin(platform)
-            found = xla_transforms().clear_xla_transform_c_api(plugin, name, stage.value)
+            clear = xla_transforms().clear_xla_transform_c_api
+            found = clear(get_pjrt_plugin(platform), name, stage.value)
         gone = (name, stage, platform)
         module_passes.set_global(tuple([key for key in module_passes.value if key[:3] != gone]))
         cleared = cleared or found
