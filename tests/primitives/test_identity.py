@@ -20,6 +20,21 @@ def test_stop_gradient_is_a_constant_to_both_modes() -> None:
     assert float(jx.jit(jx.grad(function))(3.0)) == 3.0
 
 
+def test_a_stopped_tangent_is_not_lost_on_the_way_back() -> None:
+    """Forward it is there, so backward it cannot be zero without a word."""
+
+    @jx.custom_jvp
+    def function(x: Any) -> Any:
+        return x
+
+    function.defjvp(lambda primals, tangents: (primals[0], lax.stop_gradient(tangents[0])))
+    assert float(jx.jvp(function, (3.0,), (2.0,))[1]) == 2.0
+    with pytest.raises(NotImplementedError, match="'stop_gradient' has no transpose rule"):
+        jx.grad(function)(3.0)
+    with pytest.raises(NotImplementedError, match="'stop_gradient' has no transpose rule"):
+        jx.linear_transpose(lax.stop_gradient, 3.0)(1.0)
+
+
 def test_stop_gradient_takes_trees_and_leaves_integers_alone() -> None:
     tree = {"a": np.float32([1.0]), "b": (np.int32(2), None)}
     stopped = lax.stop_gradient(tree)

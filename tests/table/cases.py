@@ -75,8 +75,8 @@ SMOOTH: dict[str, tuple[type, ...]] = {
 """Where the derivative is by convention not the limit of differences: rounding passes tangents,
 and ``stop_gradient`` and ``untaken`` are for having none."""
 
-CONSTANT = ("stop_gradient", "untaken")
-"""Linear functions whose derivative is zero all the same."""
+CONSTANT = ("stop_gradient",)
+"""Linear functions whose derivative is zero all the same, and which are not transposed."""
 
 
 SPECIAL_ELSEWHERE: dict[str, str] = {
