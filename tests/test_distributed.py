@@ -130,7 +130,6 @@ def test_process_0_says_where_it_cannot_listen(host, reason):
 
 
 def test_process_0_listens_at_the_address_that_it_was_given_alone():
-    pytest.importorskip("psutil")
     source = """
 import ipaddress, socket, sys
 import psutil
