@@ -125,6 +125,7 @@ def binary_function(
       ready: the dtypes that the operation takes as they are.
       rule: what becomes of the common dtype.
     """
+    # A primitive repeats axes of size 1 itself; a composition may hold a selection, which does not.
     repeats = isinstance(getattr(operation, "__self__", None), Primitive)
     promote = promote_for_primitive if repeats else promote_operands
 

@@ -247,3 +247,11 @@ def test_a_python_float_to_the_power_of_a_python_integer(run):
     power = run(lambda n: 0.5**-n)
     assert (power(3), power(jnp.asarray(2))) == (8.0, 4.0)
     assert run(jx.grad(lambda x, n: x * 0.5**n))(1.0, 2) == 0.25
+
+
+@pytest.mark.parametrize("function", [jnp.maximum, jnp.minimum])
+def test_an_operand_that_was_not_chosen_has_no_share_of_an_infinite_cotangent(function) -> None:
+    x, y = jnp.array([1.0, 3.0, 2.0]), jnp.array([3.0, 1.0, 2.0])
+    shares = jx.vjp(function, x, y)[1](jnp.array([jnp.inf, jnp.inf, 1.0]))
+    greater = np.array(shares) if function is jnp.maximum else np.array(shares)[::-1]
+    np.testing.assert_array_equal(greater, [[0.0, np.inf, 0.5], [np.inf, 0.0, 0.5]])

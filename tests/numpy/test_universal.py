@@ -136,3 +136,13 @@ WRONG = [
 def test_wrong_calls_say_what_is_wrong(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("function", [jnp.add, jnp.multiply, jnp.divide, jnp.maximum])
+def test_primitives_repeat_axes_of_size_one_themselves(function) -> None:
+    x, y = jnp.ones((3, 4)), jnp.full(3, 2.0)
+    jaxpr = jx.make_jaxpr(lambda x, y: function(x, y[:, None]))(x, y)
+    last = jaxpr.eqns[-1]
+    assert [variable.aval.shape for variable in last.invars] == [(3, 4), (3, 1)]
+    slopes = jx.vjp(lambda y: function(x, y[:, None]), y)[1](jnp.ones((3, 4)))
+    assert slopes[0].shape == (3,)
