@@ -335,12 +335,13 @@ class JitState:
         static = [(static_name(self.fun, key), value) for key, value in call.static]
         flags = self._donated_leaves(call, count)
         donated = tuple(index for index, gone in enumerate(flags) if gone)
-        signature = call_signature(
-            self.fun, self.name, call, avals, names, static, donated, self.options.in_words()
-        )
-        reasons = history.record(signature, cache)
         frame = current_user_frame()
         site = f"{frame.file}:{frame.line}" if frame else ""
+        options = self.options.in_words()
+        signature = call_signature(
+            self.fun, self.name, call, avals, names, static, donated, options, site
+        )
+        reasons = history.record(signature, cache)
         if explained:
             _LOGGER.warning("%s", miss_text(self.name, cache, site, reasons))
         events.emit(

@@ -152,21 +152,20 @@ class SignatureHistory:
                 self._signatures.popitem(last=False)
         return explain_miss(new, earlier, cache)
 
-    def takers(self, kind: str) -> list[tuple[str, str]]:
-        """Function and argument of the calls that took over the memory of arrays of a type.
+    def takers(self, kind: str) -> list[tuple[CallSignature, str]]:
+        """The first calls that took over the memory of arrays of a type, with the argument.
 
         Args:
           kind: the type, ``f32[8]``.
         """
         with self._lock:
             recorded = [one for group in self._signatures.values() for one in group]
-        found = {
-            (one.fun, one.leaves[leaf].path): None
-            for one in recorded
-            for leaf in one.donated
-            if describe_leaf(one.leaves[leaf]).replace("*", "") == kind
-        }
-        return list(found)
+        found: dict[tuple[int, str], CallSignature] = {}
+        for one in recorded:
+            for leaf in map(one.leaves.__getitem__, one.donated):
+                if describe_leaf(leaf).replace("*", "") == kind:
+                    found.setdefault((one.function_id, leaf.path), one)
+        return [(one, path) for (_, path), one in found.items()]
 
     def clear(self) -> None:
         """Forget all signatures: every next call is a first call."""

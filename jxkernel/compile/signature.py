@@ -89,6 +89,7 @@ def call_signature(
     static: Sequence[tuple[str, Any]],
     donated: tuple[int, ...],
     options: Sequence[tuple[str, str]] = (),
+    site: str = "",
 ) -> CallSignature:
     """Describe a call: its function, the types of its leaves, static values and settings.
 
@@ -101,6 +102,7 @@ def call_signature(
       static: name and value of each static argument.
       donated: which leaves are given away.
       options: what ``jit`` was asked for that an executable depends on, in words.
+      site: ``file:line`` of the line that calls.
     """
     code = _code(fun)
     leaves = zip(names, call.flat, avals, strict=True)
@@ -120,6 +122,7 @@ def call_signature(
         containers=tuple(_containers(call, names)),
         static_kinds=tuple((name, _static_kind(value)) for name, value in static),
         qualified=_qualified(fun),
+        site=site,
     )
 
 

@@ -105,6 +105,7 @@ class CallSignature:
       containers: (path, kind) of each container among the dynamic arguments.
       static_kinds: (name, kind) of each static argument.
       qualified: the function's name with those of the functions and classes around it.
+      site: ``file:line`` of the user's line that calls; empty where there is none.
     """
 
     fun: str
@@ -120,6 +121,7 @@ class CallSignature:
     containers: tuple[tuple[str, str], ...] = ()
     static_kinds: tuple[tuple[str, StaticKind], ...] = ()
     qualified: str = ""
+    site: str = ""
 
 
 @record()

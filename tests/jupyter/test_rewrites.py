@@ -199,3 +199,122 @@ def test_an_interrupt_is_told_in_one_sentence(cells: Notebook) -> None:
     cells.names["ended"].set()
     assert "KeyboardInterrupt: you no longer wait; what was begun" in ran.printed
     assert "threading.py" not in ran.printed
+
+
+# The cell, whose underlined part is put in place of by what is told, and the result's shape.
+FITTING = [
+    ("r = h + b3", "h + b3[:, None]", (3, 4)),
+    ("r = b3 < h * 2", "b3[:, None] < h * 2", (3, 4)),
+    ("r = jnp.multiply(jnp.ones((2, 3, 4)), b3)", "jnp.ones((2, 3, 4)), b3[:, None])", (2, 3, 4)),
+    ("r = np.ones((3, 4)) - b3", "np.ones((3, 4)) - b3[:, None]", (3, 4)),
+    ("r = v @ params['w']", "v @ params['w'].T", (7, 3)),
+    ("r = jnp.dot(h, b3)", "jnp.dot(b3, h)", (4,)),
+    ("r = h @ v", "v @ h", (7, 2), "h = jnp.ones((4, 2)); v = jnp.ones((7, 4))"),
+    ("r = jnp.concatenate([h, jnp.ones(4)])", "jnp.concatenate([h, jnp.ones(4)[None]])", (4, 4)),
+    ("r = jnp.concatenate([h, h[:, :2]])", "jnp.concatenate([h, h[:, :2]], axis=1)", (3, 6)),
+]
+# The cell, and a part of the sentence.
+UNFITTING = [
+    (
+        "r = jnp.ones((2, 4)) + jnp.ones(5)",
+        "make the sizes 4 and 5 equal where the arrays are made",
+    ),
+    ("r = jnp.ones((3, 3, 4)) + b3", "make the sizes 3 and 4 equal"),
+    ("r = jnp.where(h > 0, h, b3)", "make the sizes 3 and 4 equal"),
+    ("r = h @ h", "give two matrices one size where they are summed"),
+    ("r = jnp.concatenate([h, h[:2, :2]])", "give all arrays the same sizes but for one axis"),
+    ("r = h.reshape(5, -1)", "give sizes whose product is 12"),
+    ("r = jnp.einsum('ij,jk->ik', h, h)", "one letter stands for one size"),
+    ("r = h.at[0].set(b3)", "only axes of size 1 are repeated"),
+    ("r = jnp.tensordot(h, h, 1)", "print(x.shape) before this line"),
+]
+SHAPES = "h = jnp.ones((3, 4)); b3 = jnp.ones(3); v = jnp.ones((7, 4)); params = {'w': h}"
+
+
+@pytest.mark.parametrize("magic", ["", "%%jit\n"])
+@pytest.mark.parametrize(("cell", "rewrite", "shape", "setup"), [(*one, "")[:4] for one in FITTING])
+def test_shapes_that_one_form_fits_are_told_in_that_form(
+    cells: Notebook, cell: str, rewrite: str, shape: tuple[int, ...], setup: str, magic: str
+) -> None:
+    cells.run(f"{SHAPES}\n{setup}")
+    printed = cells.fails(magic + cell, TypeError).printed
+    told = rewritten(printed)
+    assert told.endswith(rewrite)
+    cells.run(magic + cell.replace(underlined(printed)[-1], told))
+    assert cells.names["r"].shape == shape
+
+
+@pytest.mark.parametrize("magic", ["", "%%jit\n"])
+@pytest.mark.parametrize(("cell", "idea"), UNFITTING)
+def test_shapes_that_nothing_fits_are_told_as_an_idea(
+    cells: Notebook, cell: str, idea: str, magic: str
+) -> None:
+    cells.run(SHAPES)
+    printed = cells.fails(magic + cell, (TypeError, ValueError)).printed
+    assert idea in rewritten(printed)
+    assert printed.count("What to write instead") == 1
+
+
+DONATED = """
+step = jx.jit(lambda s, g: s - g, donate_argnums=0)
+steps = [jx.jit(lambda s: s * 2, donate_argnums=0)]
+train = jx.jit(lambda state: {k: v - 1 for k, v in state.items()}, donate_argnums=0)
+def outer(v):
+    return step(v, 1.0)
+q = jnp.ones(14)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "taker", "call"),
+    [
+        ("step(q, 1.0)\nq + 1", "step takes", "step(q, 1.0) did so in Cell In[4], line 1"),
+        ("steps[0](q)\nq + 1", "The lambda in Cell In[3], line 2 takes", "steps[0](q) did so"),
+        (
+            "m = {'w': q}\nx = train(m)\nm['w'].sum()",
+            "train takes",
+            "train(m) did so in Cell In[4], line 2",
+        ),
+        ("for _ in range(2):\n    step(q, 1.0)", "step takes", "step(q, 1.0) did so"),
+        ("outer(q)\nq + 1", "step takes", "The first such call is in Cell In[3], line 5."),
+    ],
+)
+def test_a_deleted_array_is_told_with_the_call_that_took_it_over(
+    cells: Notebook, cell: str, taker: str, call: str
+) -> None:
+    cells.run(DONATED.strip())
+    printed = cells.fails(cell, RuntimeError).printed
+    assert taker in printed
+    assert call in printed
+    assert "<lambda>" not in printed.partition("its data is gone")[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "carets"),
+    [
+        ("%jaxpr nowhere + 2", "nowhere + 2", "^^^^^^^"),
+        ("%jx cost nowhere(x)", "nowhere", "^^^^^^^"),
+        ("%jx stages jnp.sin(nowhere)", "jnp.sin(nowhere)", "        ^^^^^^^"),
+        ("%jx map nowhere", "nowhere", "^^^^^^^"),
+    ],
+)
+def test_an_unknown_name_is_underlined_in_the_expression_alone(
+    cells: Notebook, line: str, code: str, carets: str
+) -> None:
+    printed = cells.fails(line, NameError).printed
+    assert printed.rstrip().endswith(f"the expression:\n    {code}\n    {carets}")
+    assert "File <" not in printed
+
+
+def test_an_error_in_an_expression_names_no_file(cells: Notebook) -> None:
+    cells.run(SHAPES)
+    for line in ("%jx cost h + v", "%jx stages [1, 2][x]", "%jaxpr x.astpye('int32')"):
+        printed = cells.fails(line, Exception).printed
+        assert "\nthe expression:\n" in printed
+        assert "<expression" not in printed
+
+
+def test_a_method_with_an_axis_is_an_expression(cells: Notebook) -> None:
+    cells.run(SHAPES)
+    assert "sends nothing" in str(cells.run("%jx comm h.sum(0)").value)
+    assert "h:f32[3,4]" in str(cells.run("%jaxpr h.sum(0)").value)

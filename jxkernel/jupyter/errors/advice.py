@@ -68,6 +68,18 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
     (ValueError, r"stack needs arrays of one shape", "jnp.concatenate joins arrays of any length"),
     (
         ValueError,
+        r"einsum got sizes",
+        "one letter stands for one size: give axes of different sizes letters of their own, or "
+        "transpose the operand whose axes are in another order",
+    ),
+    (
+        ValueError,
+        r"cannot be broadcast to shape",
+        "only axes of size 1 are repeated, and axes are matched from the last: give the array such "
+        "axes with [:, None] or reshape, or as many elements as the other shape takes",
+    ),
+    (
+        ValueError,
         r"concatenate needs arrays",
         "jnp.concatenate takes a list of arrays, and the axis after it",
     ),

@@ -21,7 +21,16 @@ from jxkernel.core.trace import Tracer
 from jxkernel.observe.loops import rewritten
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["Names", "chosen", "in_users_names", "looped", "of_mask", "operands", "replaced"]
+__all__ = [
+    "Names",
+    "chosen",
+    "in_users_names",
+    "looped",
+    "named_values",
+    "of_mask",
+    "operands",
+    "replaced",
+]
 
 _MODULES = {
     "jnp": "jxkernel.numpy",
@@ -329,24 +338,35 @@ def operands(node: Any, names: Names) -> str:
 
     Only names, items and attributes are looked up that are found without running anything.
     """
-    found: dict[str, str] = {}
-    _collect(node, names, found)
-    types = [f"{name} is {kind}" for name, kind in found.items()]
+    types = [
+        f"{name} is {abstractify(value).short()}"
+        for name, value in named_values(node, names).items()
+        if isinstance(value, Tracer | ArrayImpl)
+    ]
     if not types:
         return ""
     return f"In it {', '.join(types[:-1])}{' and ' if types[1:] else ''}{types[-1]}."
 
 
-def _collect(node: Any, names: Names, found: dict[str, str]) -> None:
+def named_values(node: Any, names: Names) -> dict[str, Any]:
+    """Return the values of the names, items and attributes in an expression, as they are written.
+
+    Only those are looked up that are found without running anything.
+    """
+    found: dict[str, Any] = {}
+    _collect(node, names, found)
+    return found
+
+
+def _collect(node: Any, names: Names, found: dict[str, Any]) -> None:
     if isinstance(node, ast.Lambda) or not isinstance(node, ast.AST):
         return
     value = _value(node, names.found.get)
-    if isinstance(value, Tracer | ArrayImpl):
-        found[ast.unparse(node)] = abstractify(value).short()
+    if value is not _UNKNOWN:
+        found[ast.unparse(node)] = value
         return
-    if value is _UNKNOWN:
-        for child in ast.iter_child_nodes(node):
-            _collect(child, names, found)
+    for child in ast.iter_child_nodes(node):
+        _collect(child, names, found)
 
 
 def _value(node: ast.AST, look_up: Callable[[str, object], Any]) -> Any:

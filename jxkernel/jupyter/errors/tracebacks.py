@@ -17,19 +17,19 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import FrameType, TracebackType
-from typing import Any, TypeGuard
+from typing import Any
 
 import executing
 import IPython
 
 from jxkernel import source
-from jxkernel.api.jit import history
 from jxkernel.errors import (
     ConcretizationTypeError,
     DeletedArrayError,
     ImmutableArrayError,
     JXError,
     NonConcreteBooleanIndexError,
+    ShapeError,
     ShapeMismatchError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -43,6 +43,7 @@ from jxkernel.jupyter.errors.advice import (
     with_argument_name,
     with_static_name,
 )
+from jxkernel.jupyter.errors.donations import takers_in_words
 from jxkernel.jupyter.errors.rewrites import (
     Names,
     chosen,
@@ -52,6 +53,7 @@ from jxkernel.jupyter.errors.rewrites import (
     operands,
     replaced,
 )
+from jxkernel.jupyter.errors.shapes import fitting
 from jxkernel.jupyter.errors.static_arguments import refused_static
 from jxkernel.jupyter.views.html import escape
 from jxkernel.jupyter.views.view import View
@@ -59,6 +61,8 @@ from jxkernel.runtime import exception_behind
 
 __all__ = ["Filter", "is_placed", "locate", "name_cells", "tidy", "with_cell_names"]
 
+_EXPRESSION = "<expression "
+_EXPRESSION_PLACE = re.compile(rf"{_EXPRESSION}\w+>:\d+(?::\d+)?(?:, in <module>| \(<module>\))?")
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
 _FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
@@ -124,17 +128,24 @@ def _name_inputs(error: JXError) -> None:
         error.instead = with_static_name(error.instead, named[0])
 
 
-def _advise(error: Exception) -> None:
-    """Add the expression and a rewrite to an error that is not jxkernel's own."""
+def _advise(error: Exception, *, always: bool = True) -> None:
+    """Add the expression and a rewrite to an error that is not jxkernel's own.
+
+    Args:
+      error: the error.
+      always: whether to add the expression where no rewrite is known, too.
+    """
     if not isinstance(error, _ABOUT_VALUES) or _is_raised_by_user(error):
         return
     place = _place(error)
-    if place is None or getattr(error, "__notes__", None):
+    if place is None or any("^" in note for note in getattr(error, "__notes__", ())):
         return
     frame, offset = _innermost_user_frame(error.__traceback__)
     assert frame is not None, "there is a place"
     names = Names.of(frame)
     instead = in_users_names(advice(error, _node_at(frame, offset), place[1], names), names)
+    if not (instead or always):
+        return
     if error.args and isinstance(error.args[0], str):
         error.args = (plain_words(error.args[0]), *error.args[1:])
     where, code, (start, end) = place
@@ -167,12 +178,11 @@ def locate(error: BaseException) -> None:
     if isinstance(error, ShapeMismatchError) and not error.details:
         told = operands(node, names)
         error.details = (told,) if told else ()
+    if isinstance(error, ShapeError) and not error.instead:
+        told = fitting(error, node, names)
+        error.instead = (told,) if told else ()
     if isinstance(error, DeletedArrayError) and not error.details:
-        error.details = tuple(
-            f"{fun} takes over the memory of its argument {argument}, an array of this type "
-            f"(donate_argnums): after a call only what {fun} returns can be used."
-            for fun, argument in history.takers(error.array)
-        )
+        error.details = takers_in_words(error.array, node, names)
     _advise_in_users_words(error, node, names)
     error.instead = in_users_names(error.instead, names)
 
@@ -228,6 +238,7 @@ def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:
 
 def name_cells(text: str, compiler: Any) -> str:
     """Return a text with file names of cells replaced by the names of the cells."""
+    text = _EXPRESSION_PLACE.sub("the expression", text)
     for file, cell in _cells_in(text, compiler):
         text = re.sub(
             re.escape(file) + r":(\d+)(?::\d+)?(, in <module>| \(<module>\))?",
@@ -311,12 +322,13 @@ class Filter:
             evalue = _with_argument(evalue)
             etype = type(evalue)
             locate(evalue)
-            if _names_internals(evalue):
-                _advise(evalue)
+            if isinstance(evalue, Exception) and not isinstance(evalue, JXError):
+                _advise(evalue, always=_names_internals(evalue))
             for one in (evalue, *_behind(evalue)):
                 self._name_cells(one)
             self._explain(evalue)
             _tell_of_alias(evalue)
+            _tell_of_expression(evalue)
         if self._keep_all():
             return self._original(etype, evalue, etb, *args, **kwargs)
         with _thin_causes(evalue):
@@ -342,6 +354,17 @@ class Filter:
             error.details = tuple(name_cells(line, compiler) for line in error.details)
 
 
+def _tell_of_expression(error: BaseException) -> None:
+    """Underline what failed in the expression that a magic was given, whose frame is left out."""
+    place = _place(error)
+    notes = getattr(error, "__notes__", ())
+    if place is None or isinstance(error, JXError) or not place[0].startswith(_EXPRESSION):
+        return
+    _, code, (start, end) = place
+    if not any("^" in note for note in notes):
+        error.add_note(f"\nthe expression:\n    {code}\n    {' ' * start}{'^' * (end - start)}")
+
+
 def _tell_of_alias(error: BaseException) -> None:
     """Say what stands for ``jax`` where it is imported and is not there."""
     note = "jax is not installed. To use jxkernel in its place: %jx alias jax, then import jax"
@@ -350,10 +373,8 @@ def _tell_of_alias(error: BaseException) -> None:
         error.add_note(note)
 
 
-def _names_internals(error: BaseException) -> TypeGuard[Exception]:
+def _names_internals(error: Exception) -> bool:
     """Whether an error of Python's calls an array by the name of its class."""
-    if isinstance(error, JXError) or not isinstance(error, _ABOUT_VALUES):
-        return False
     text = error.args[0] if error.args else ""
     return isinstance(text, str) and plain_words(text) != text
 
@@ -430,7 +451,8 @@ def _called_a_magic(entries: list[TracebackType], cell: TracebackType) -> bool:
 
 
 def _is_machinery(file: str) -> bool:
-    return source.is_package_file(file) or file.startswith(_IPYTHON)
+    # An expression is the argument of a magic, whose line is shown.
+    return source.is_package_file(file) or file.startswith((_IPYTHON, _EXPRESSION))
 
 
 def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | None, int]:

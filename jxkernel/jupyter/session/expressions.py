@@ -35,11 +35,11 @@ def evaluate(session: Session, text: str) -> Any:
     return eval(code, session.shell.user_ns)
 
 
-def _compiled(text: str) -> CodeType:
-    """An expression as code whose text messages and tracebacks can show."""
+def _compiled(text: str, tree: ast.expr | None = None) -> CodeType:
+    """An expression, or what was made of it, as code whose text messages can show."""
     file = f"<expression {zlib.crc32(text.encode()):x}>"
     linecache.cache[file] = (len(text), None, [f"{text}\n"], file)
-    return compile(text, file, "eval")
+    return compile(text if tree is None else ast.Expression(tree), file, "eval")
 
 
 def traced(session: Session, words: str, magic: str) -> Any:
@@ -118,8 +118,10 @@ def _call_of(
             raise UsageError(f"{magic}: {words} is a function: give its arguments, {words}(x)")
     if isinstance(parsed, ast.Call):
         function = evaluate(session, ast.unparse(parsed.func))
-        args, kwargs = _arguments(session, parsed)
-        if callable(function) and _is_traceable_call(function, args, kwargs):
+        args, kwargs = _arguments(session, words, parsed)
+        # A method's array is an input of the expression; its other arguments may be axes.
+        of_array = is_traceable(getattr(function, "__self__", None))
+        if callable(function) and not of_array and _is_traceable_call(function, args, kwargs):
             jitted: Any = function if jit_state(function) is not None else jit(function)
             return function, jitted, args, kwargs
     namespace = session.shell.user_ns
@@ -150,10 +152,10 @@ def _is_traceable_call(
     )
 
 
-def _arguments(session: Session, call: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-    text = ast.unparse(ast.Call(ast.Name("__arguments__", ast.Load()), call.args, call.keywords))
-
+def _arguments(session: Session, words: str, call: ast.Call) -> tuple[list[Any], dict[str, Any]]:
     def collect(*args: Any, **kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
         return list(args), kwargs
 
-    return eval(_compiled(text), {**session.shell.user_ns, "__arguments__": collect})
+    name = ast.copy_location(ast.Name("__arguments__", ast.Load()), call.func)
+    collecting = ast.copy_location(ast.Call(name, call.args, call.keywords), call)
+    return eval(_compiled(words, collecting), {**session.shell.user_ns, name.id: collect})
