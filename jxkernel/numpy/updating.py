@@ -176,7 +176,7 @@ class IndexedUpdate:
         """
         index = self.index if wrap_negative_indices else unwrapped(self.index)
         parsed = parse(self.array.shape, index, staged=True, clamp=False)
-        if unique_indices or parsed.expand or _is_window(parsed.spec):
+        if unique_indices or parsed.expand or _names_once(parsed.leaves):
             part = IndexedUpdate(self.array, index)
             return part.set(
                 func(part.get()),
@@ -321,10 +321,15 @@ def _written(
             _laid_out(values, found),
             _numbers(found),
             indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
+            unique_indices=unique_indices or _names_once(leaves),
             mode=mode,
         )
     return cast(result, aval.dtype, aval.weak_type)
+
+
+def _names_once(leaves: Sequence[Any]) -> bool:
+    """Whether an index names no element twice: it has slices and single positions only."""
+    return all(np.size(leaf) < 2 for leaf in leaves)
 
 
 def _numbers(found: Addresses) -> ScatterDimensionNumbers:

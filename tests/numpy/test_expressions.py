@@ -69,6 +69,11 @@ RESULTS = {
     ],
     "jx.grad(lambda x: x.at[jnp.array([0, 2])].apply(jnp.square, unique_indices=True).sum())"
     "(jnp.arange(1.0, 4.0)).tolist()": [2, 1, 6],
+    "float(jx.grad(lambda u: jnp.ones((2, 3)).at[1, ::2].multiply(u).sum())(3.0))": 2,
+    "float(jx.grad(lambda u: jnp.ones((2, 3)).at[:, jnp.array([2])].divide(u).sum())(2.0))": -0.5,
+    "jx.grad(lambda x: x.at[::2].apply(jnp.square).sum())(jnp.arange(1.0, 4.0)).tolist()": [
+        *(2, 1, 6)
+    ],
     "LINE.at[:2].set([7, 8]).tolist()": [7, 8, 2, 3, 4],
     "LINE.at[jnp.array([0, 0])].add((1, 2)).tolist()": [3, 1, 2, 3, 4],
     "LINE.at[1].divide(2).tolist()": [0, 0.5, 2, 3, 4],

@@ -280,6 +280,15 @@ def test_what_is_not_a_number_has_no_probability(name: str) -> None:
         assert np.isnan(found).tolist() == [True, False], function
 
 
+@pytest.mark.parametrize("name", NAN_ROWS)
+def test_slopes_at_what_is_not_a_number_are_none(name: str) -> None:
+    parameters, functions = NAN_ROWS[name]
+    distribution = getattr(jx.scipy.stats, name)
+    for function in functions.split():
+        slope = jx.grad(getattr(distribution, function))(np.float32(np.nan), *parameters)
+        assert np.isnan(slope), function
+
+
 SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "laplace.cdf": (stats.laplace.cdf, [(0.0, 0.5), (-np.inf, 0.0)]),
     "expon.sf at its end": (stats.expon.sf, [(0.0, -1.0), (-1.0, 0.0)]),
