@@ -1,7 +1,6 @@
 """Derivatives as users call them: ``grad``, ``value_and_grad``, ``vjp``, ``jvp``, ``linearize``."""
 
 from collections.abc import Callable, Sequence
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,25 @@ from jxkernel.api import pullback as pullbacks
 from jxkernel.api.arguments import argument_positions, checked_argnums, function_name, named_like
 from jxkernel.api.jit import check_result, jit
 from jxkernel.api.key_tangents import per_key, per_word, refuse_keys
+from jxkernel.api.reference_arguments import (
+    OfValues,
+    directions,
+    has_references,
+    held_by,
+    named,
+    refuse_references,
+    write_written,
+)
 from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
-from jxkernel.higher_order.references import Ref, check_distinct
+from jxkernel.higher_order.references import check_distinct
 from jxkernel.primitives.elementwise.convert import convert_element_type_p
 from jxkernel.primitives.shape.broadcast import instantiate
+from jxkernel.records import record
 from jxkernel.runtime import ArrayImpl, as_device_array, own_result
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat
@@ -147,6 +156,7 @@ def _value_and_grad(
 ) -> Any:
     positions = argument_positions(fun, argnums, len(args))
     flat, in_tree = tree.flatten(tuple([args[position] for position in positions]))
+    refuse_references(f"grad of {name}", flat)
     avals = leaf_avals(f"the gradient of {name}", "args", flat, in_tree)
     if not allow_int:
         refuse_keys("grad", in_tree, avals)
@@ -328,7 +338,7 @@ def vjp(
       cotangents of the arguments (``float0`` for integers).  It is a pytree whose leaves are what
       is kept for the way back, so ``jit`` may return it or take it; ``args_res`` has the arguments
       among these, ``opaque_residuals`` the others.  ``pullback.with_refs(...)`` adds gradients to
-      references.
+      references; the cotangent of an argument that is a reference is always in one.
 
     Raises:
       TypeError: ``fun`` is not callable; later, the cotangent does not fit the value.
@@ -341,12 +351,27 @@ def vjp(
     check_function("vjp", fun)
     check_reduce_axes("vjp", reduce_axes)
     flat, in_tree = tree.flatten(primals)
+    if has_references(flat):
+        return _vjp_taking(fun, primals, has_aux)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     linear = linearize_flat(flat_fun, flat)
     way = _Pullback(function_name(fun), linear, in_tree, flat_fun.value_tree, flat_fun.count)
     pullback = pullbacks.made(way, flat, in_tree, flat_fun.value_tree, linear.program.consts)
     value = flat_fun.value(linear.outs)
     return (value, pullback, flat_fun.aux(linear.outs)) if has_aux else (value, pullback)
+
+
+def _vjp_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> Any:
+    """Differentiate a function with references among its arguments: their values go in, and out.
+
+    Raises:
+      RefError: one is given twice.
+    """
+    of_values = OfValues(fun, primals, has_aux)
+    check_distinct(f"vjp of {function_name(fun)}", of_values.named("args"))
+    (value, after), pullback, *aux = vjp(of_values, *of_values.points, has_aux=has_aux)
+    of_values.write(after)
+    return (value, pullbacks.taking_references(pullback, of_values.refs), *aux)
 
 
 class _Pullback:
@@ -511,8 +536,8 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
             f"{type(primals).__name__} and {type(tangents).__name__}"
         )
     flat, in_tree = tree.flatten(primals)
-    if any(type(leaf) is Ref for leaf in flat):
-        return _jvp_taking(fun, flat, in_tree, tangents, has_aux)
+    if has_references(flat):
+        return _jvp_taking(fun, primals, tangents, has_aux)
     name, avals = function_name(fun), [abstractify(leaf) for leaf in flat]
     tangents = per_word("tangent", f"jvp of {name}", in_tree, avals, tangents)
     flat_tangents, tangent_tree = tree.flatten(tangents)
@@ -530,50 +555,23 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     return (value, tangent, flat_fun.aux(outs)) if has_aux else (value, tangent)
 
 
-def _jvp_taking(
-    fun: Callable[..., Any], flat: Sequence[Any], in_tree: Any, tangents: Any, has_aux: bool
-) -> Any:
+def _jvp_taking(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool) -> Any:
     """Differentiate a function with references among its arguments: their values go in, and out.
 
     Raises:
       TypeError: the tangent of a reference is no reference.
       RefError: one is given twice.
     """
-    refs = {i: leaf for i, leaf in enumerate(flat) if type(leaf) is Ref}
-    directions, structure = tree.flatten(tangents)
-    paths = [tree.keystr(path) for path in tree.leaf_paths(in_tree)]
-    for i in refs if structure == in_tree else ():
-        if type(directions[i]) is not Ref:
-            raise TypeError(
-                f"jvp of {function_name(fun)} needs a reference as the tangent of a reference, got "
-                f"{directions[i]!r:.100} as tangents{paths[i]}: jxkernel.new_ref(tangent)"
-            )
-    pairs = [("primals", flat), ("tangents", directions)]
-    named = [(f"{at}{paths[i]}", x[i]) for at, x in pairs for i in refs if structure == in_tree]
-    check_distinct(f"jvp of {function_name(fun)}", named)
-    inside: dict[int, Ref] = {}
-
-    @wraps(fun)
-    def run(*args: Any) -> Any:
-        leaves = tree.leaves(args)
-        inside.update({i: Ref(leaves[i]) for i in refs})
-        result = fun(*in_tree.unflatten([inside.get(i, x) for i, x in enumerate(leaves)]))
-        value, *aux = result if has_aux else (result,)
-        after = [inside[i].read() for i in refs]
-        return ((value, after), *aux) if has_aux else (value, after)
-
-    points = tuple(in_tree.unflatten(map(_held, flat)))
-    along = tuple(structure.unflatten(map(_held, directions)))
-    (value, after), (tangent, after_tangent), *aux = jvp(run, points, along, has_aux)
-    for i, new, slope in zip(refs, after, after_tangent, strict=True):
-        if inside[i].binding().is_written:
-            refs[i].write(new)
-            directions[i].write(slope)
+    who, of_values = f"jvp of {function_name(fun)}", OfValues(fun, primals, has_aux)
+    along = directions(who, "tangents", of_values.structure, of_values.refs, tangents)
+    check_distinct(who, of_values.named("primals") + named("tangents", of_values.structure, along))
+    slopes = held_by(tuple(tangents))
+    (value, after), (tangent, after_tangent), *aux = jvp(
+        of_values, of_values.points, slopes, has_aux
+    )
+    of_values.write(after)
+    write_written(along.values(), of_values.written, after_tangent)
     return (value, tangent, *aux)
-
-
-def _held(leaf: Any) -> Any:
-    return leaf.read() if type(leaf) is Ref else leaf
 
 
 def _tangent(name: str, leaf: Any, primal: ShapedArray) -> Any:
@@ -592,7 +590,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Args:
       fun: the function.
-      *primals: the point.
+      *primals: the point.  The tangent of a reference is another reference, to which the tangents
+        are written of what was written to it.
       has_aux: whether ``fun`` returns (value, anything else).
 
     Returns:
@@ -611,12 +610,65 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """
     check_function("linearize", fun)
     flat, in_tree = tree.flatten(primals)
+    if has_references(flat):
+        return _linearize_taking(fun, primals, has_aux)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     linear = linearize_flat(flat_fun, flat).pruned()
     push = _Pushforward(function_name(fun), linear, in_tree, flat_fun)
     apply = tree.Partial(push, *linear.program.consts)
     value = flat_fun.value(linear.outs)
     return (value, apply, flat_fun.aux(linear.outs)) if has_aux else (value, apply)
+
+
+def _linearize_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> Any:
+    """Differentiate a function with references among its arguments: their values go in, and out.
+
+    Raises:
+      RefError: one is given twice.
+    """
+    of_values = OfValues(fun, primals, has_aux)
+    check_distinct(f"linearize of {function_name(fun)}", of_values.named("args"))
+    (value, after), linear, *aux = linearize(of_values, *of_values.points, has_aux=has_aux)
+    of_values.write(after)
+    push = _PushforwardTaking(
+        function_name(fun), of_values.structure, tuple(of_values.refs), of_values.written
+    )
+    return (value, tree.Partial(push, linear), *aux)
+
+
+@record()
+class _PushforwardTaking:
+    """The derivative of a function of references: it writes tangents to references.
+
+    Attributes:
+      name: the function.
+      structure: that of its arguments.
+      positions: where references are among them.
+      written: for each whether the function wrote to it.
+    """
+
+    name: str
+    structure: Any
+    positions: tuple[int, ...]
+    written: tuple[bool, ...]
+
+    @filtered
+    def __call__(self, linear: Callable[..., Any], *tangents: Any) -> Any:
+        """Return the value's tangent for tangents of the arguments.
+
+        Raises:
+          TypeError: the tangent of a reference is no reference.
+          RefError: one is given twice.
+        """
+        who = f"the linearization of {self.name}"
+        along = directions(who, "tangents", self.structure, self.positions, tangents)
+        check_distinct(who, named("tangents", self.structure, along))
+        tangent, after = linear(*held_by(tangents))
+        write_written(along.values(), self.written, after)
+        return tangent
+
+    def __repr__(self) -> str:
+        return f"linearization of {self.name}"
 
 
 class _Pushforward:

@@ -14,6 +14,7 @@ from jxkernel import dtypes, tree
 from jxkernel.api.arguments import argument_positions, checked_argnums, function_name, named_like
 from jxkernel.api.autodiff import check_reduce_axes, derivatives, jvp, vjp
 from jxkernel.api.key_tangents import refuse_keys
+from jxkernel.api.reference_arguments import refuse_references
 from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.api.vectorize import vmap
 from jxkernel.compile import standing
@@ -71,7 +72,8 @@ class _Chosen:
         return function_name(self._fun)
 
     def avals(self, name: str) -> list[ShapedArray]:
-        """Return the types of the leaves."""
+        """Return the types of the leaves, of which none is a reference."""
+        refuse_references(f"{name} of {self.__name__}", self.leaves)
         return leaf_avals(name, "args", self.leaves, self.structure)
 
 

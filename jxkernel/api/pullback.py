@@ -1,15 +1,26 @@
 """What ``vjp`` returns: the way back, with what it keeps, as values or into references."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from jxkernel import tree
+from jxkernel.api.reference_arguments import flatten_arguments, named
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.filtering import filtered
-from jxkernel.core.key_data import ExtendedArray
-from jxkernel.higher_order.references import AbstractRef, Ref
+from jxkernel.core.zeros import Zero
+from jxkernel.higher_order.references import AbstractRef, Ref, check_distinct
+from jxkernel.primitives.shape.broadcast import instantiate
 
-__all__ = ["VJP", "DidntWant", "DontWant", "GradRef", "GradValue", "NotNeeded", "made"]
+__all__ = [
+    "VJP",
+    "DidntWant",
+    "DontWant",
+    "GradRef",
+    "GradValue",
+    "NotNeeded",
+    "made",
+    "taking_references",
+]
 
 
 class _Mark:
@@ -58,13 +69,15 @@ class VJP:
       places: for each thing that is kept, which leaf of the arguments it is, or None.
       args_res: for each argument a tree like it, with the leaves that are kept.
       opaque_residuals: what is kept besides.
+      refs: where references are among the arguments, and the type of each one's cotangent; ``fun``
+        takes (cotangent, cotangents of what the references hold afterwards).
 
     Attributes:
       args_res: may be changed, such as to let go of an argument and put it back later.
       opaque_residuals: likewise.
     """
 
-    __slots__ = ("args_res", "fun", "in_tree", "opaque_residuals", "out_tree", "places")
+    __slots__ = ("args_res", "fun", "in_tree", "opaque_residuals", "out_tree", "places", "refs")
 
     def __init__(
         self,
@@ -74,6 +87,7 @@ class VJP:
         places: tuple[int | None, ...],
         args_res: Sequence[Any],
         opaque_residuals: Sequence[Any],
+        refs: tuple[tuple[int, ShapedArray], ...] = (),
     ) -> None:
         self.fun = fun
         self.in_tree = in_tree
@@ -81,6 +95,7 @@ class VJP:
         self.places = places
         self.args_res = list(args_res)
         self.opaque_residuals = list(opaque_residuals)
+        self.refs = refs
 
     @filtered
     def __call__(self, *cotangent: Any) -> Any:
@@ -88,12 +103,17 @@ class VJP:
 
         Raises:
           TypeError: not one cotangent is given.
-          ValueError: the cotangent does not fit, or an argument that was let go of is needed.
+          ValueError: the cotangent does not fit, or an argument that was let go of is needed; or
+            an argument is a reference, whose cotangent is in another (``with_refs``).
         """
+        self._check_references([None] * self._like().num_leaves)
         return self.fun(*self._residuals(), *cotangent)
 
     def with_refs(self, *wanted: Any) -> Callable[[Any], Any]:
         """Return a way back that adds gradients to references.
+
+        Where an argument of the function is a reference, so is its cotangent: it holds that of the
+        array afterwards (zeros, if nothing is known of it), and then that of the array before.
 
         Args:
           *wanted: a tree like each argument, with a reference, whose array is of the type of the
@@ -116,9 +136,7 @@ class VJP:
         5.0
         """
         flat, structure = tree.flatten(wanted)
-        # A random key is one argument, and a tree of its words in `in_tree`.
-        example = self.in_tree.unflatten([0] * self.in_tree.num_leaves)
-        like = tree.structure(example, is_leaf=lambda node: isinstance(node, ExtendedArray))
+        like = self._like()
         if structure != like:
             raise ValueError(
                 f"with_refs of {self.fun} takes trees like the arguments, {like}, and got "
@@ -131,12 +149,52 @@ class VJP:
                     f"with_refs of {self.fun} got a {type(leaf).__name__}: it takes references, "
                     "jax.ad.GradValue() and jax.ad.DontWant()"
                 )
+        self._check_references(flat)
 
         def pulled(*cotangent: Any) -> Any:
-            gradients = structure.flatten_up_to(self(*cotangent))
-            return structure.unflatten(map(_accumulated, flat, gradients))
+            gradients = structure.flatten_up_to(self._pulled(flat, cotangent))
+            given = {at for at, _ in self.refs}
+            return structure.unflatten(
+                [
+                    _given_back(want, ct) if at in given else _accumulated(want, ct)
+                    for at, (want, ct) in enumerate(zip(flat, gradients, strict=True))
+                ]
+            )
 
         return filtered(pulled)
+
+    def _pulled(self, wanted: Sequence[Any], cotangent: tuple[Any, ...]) -> Any:
+        if self.refs:
+            after = [_cotangent_after(wanted[at], aval) for at, aval in self.refs]
+            cotangent = tuple([(ct, after) for ct in cotangent])
+        return self.fun(*self._residuals(), *cotangent)
+
+    def _like(self) -> Any:
+        """Return the structure of the arguments, of which a random key is one and no tree."""
+        return flatten_arguments(self.in_tree.unflatten([0] * self.in_tree.num_leaves))[1]
+
+    def _check_references(self, wanted: Sequence[Any]) -> None:
+        """Check what stands for the cotangents of arguments that are references.
+
+        Raises:
+          ValueError: it is no reference, or one of another type.
+          RefError: one reference stands for two.
+        """
+        given = {at: wanted[at] for at, _ in self.refs if not isinstance(wanted[at], DontWant)}
+        places = named("args", self._like(), given)
+        for (at, want), (place, _) in zip(given.items(), places, strict=True):
+            aval = dict(self.refs)[at]
+            if not isinstance(want, Ref):
+                raise ValueError(
+                    f"{self.fun}: {place} is a reference, whose gradient is in a reference too: "
+                    "pullback.with_refs(...) takes it, or jax.ad.DontWant()"
+                )
+            if want.aval != AbstractRef(aval):
+                raise ValueError(
+                    f"{self.fun}: {place} is a reference with gradients of type {aval.short()}, "
+                    f"and with_refs got one of type {want.aval}"
+                )
+        check_distinct(f"with_refs of {self.fun}", places)
 
     def _residuals(self) -> list[Any]:
         own, others = self.in_tree.flatten_up_to(tuple(self.args_res)), iter(self.opaque_residuals)
@@ -149,6 +207,18 @@ class VJP:
 
     def __repr__(self) -> str:
         return f"VJP({self.fun})"
+
+
+def _cotangent_after(wanted: Any, aval: ShapedArray) -> Any:
+    return wanted.read() if isinstance(wanted, Ref) else instantiate(Zero(aval))
+
+
+def _given_back(wanted: Any, gradient: Any) -> Any:
+    """Return what stands for the cotangent of a reference, which is written to another."""
+    if isinstance(wanted, DontWant):
+        return DidntWant()
+    wanted.write(gradient)
+    return GradRef()
 
 
 def _accumulated(wanted: Any, gradient: Any) -> Any:
@@ -189,11 +259,30 @@ def made(
     return VJP(fun, in_tree, out_tree, places, in_tree.unflatten(kept), opaque)
 
 
+def taking_references(pullback: VJP, refs: Mapping[int, Ref]) -> VJP:
+    """Return a way back of a function of values as one of references.
+
+    Args:
+      pullback: the way back, whose cotangent is (that of the value, those of values afterwards).
+      refs: the references, by position among the arguments.
+    """
+    avals = tuple([(at, ref.aval.inner_aval.tangent()) for at, ref in refs.items()])
+    return VJP(
+        pullback.fun,
+        pullback.in_tree,
+        pullback.out_tree.children()[0],
+        pullback.places,
+        pullback.args_res,
+        pullback.opaque_residuals,
+        avals,
+    )
+
+
 tree.register_pytree_node(
     VJP,
     lambda pullback: (
         (pullback.args_res, pullback.opaque_residuals),
-        (pullback.fun, pullback.in_tree, pullback.out_tree, pullback.places),
+        (pullback.fun, pullback.in_tree, pullback.out_tree, pullback.places, pullback.refs),
     ),
-    lambda fixed, children: VJP(*fixed, *children),
+    lambda fixed, children: VJP(*fixed[:-1], *children, refs=fixed[-1]),
 )

@@ -229,6 +229,109 @@ def test_jvp_with_a_reference_and_something_beside_the_value():
         jx.jvp(lambda r: r[...], (ref,), (ref,))
 
 
+@pytest.mark.parametrize("use", [by_reading_and_writing, by_jit, by_scan, by_reading])
+@pytest.mark.parametrize("around", [lambda f: f, jx.jit], ids=["eagerly", "jit"])
+def test_linearizations_write_tangents_to_references(use, around):
+    points, along = (X, X + 1.0), (2.0 * X, X - 3.0)
+    expected_ref, expected_slope = jx.new_ref(points[0]), jx.new_ref(along[0])
+    expected = jx.jvp(use, (expected_ref, points[1]), (expected_slope, along[1]))
+    ref, slope = jx.new_ref(points[0]), jx.new_ref(along[0])
+
+    value, linear = around(lambda ref: jx.linearize(use, ref, points[1]))(ref)
+    tangent = linear(slope, along[1])
+    jx.tree.map(_assert_close, (value, tangent), expected)
+    np.testing.assert_allclose(ref[...], expected_ref[...], rtol=1e-6)
+    np.testing.assert_allclose(slope[...], expected_slope[...], rtol=1e-6)
+    with pytest.raises(TypeError, match=r"linearization of by_\w+ needs .* as tangents\[0\]: jxk"):
+        linear(along[0], along[1])
+    with pytest.raises(TypeError, match="structure"):
+        linear([slope], along[1])
+
+
+@pytest.mark.parametrize("use", [by_reading_and_writing, by_jit, by_scan, by_reading])
+@pytest.mark.parametrize("around", [lambda f: f, jx.jit], ids=["eagerly", "jit"])
+def test_ways_back_take_and_leave_cotangents_in_references(use, around):
+    def purely(held, x):
+        ref = jx.new_ref(held)
+        result = use(ref, x)
+        return result, jx.freeze(ref)
+
+    value, pullback = jx.vjp(purely, X, X + 1.0)
+    after = X - 3.0
+    ones = jx.tree.map(jnp.ones_like, value[0])
+    ct_before, ct_x = pullback((ones, after))
+    ref, gradient = jx.new_ref(X), jx.new_ref(after)
+
+    found, back = around(lambda ref: jx.vjp(use, ref, X + 1.0))(ref)
+    jx.tree.map(_assert_close, (found, ref[...]), value)
+    pulled = back.with_refs(gradient, jx.ad.GradValue())(ones)
+    assert pulled[0] == jx.ad.GradRef()
+    np.testing.assert_allclose(pulled[1], ct_x, rtol=1e-6)
+    np.testing.assert_allclose(gradient[...], ct_before, rtol=1e-6)
+    # Where nobody says what follows from the array afterwards, nothing does.
+    dropped, of_x = back.with_refs(jx.ad.DontWant(), jx.ad.GradValue())(ones)
+    assert dropped == jx.ad.DidntWant()
+    np.testing.assert_allclose(of_x, pullback((ones, jnp.zeros(3)))[1], rtol=1e-6)
+
+
+def test_second_derivatives_through_a_way_back_of_references():
+    def f(ref, x):
+        ref[...] = ref[...] * x
+        return jnp.sum(ref[...])
+
+    def h(x):
+        ref, gradient = jx.new_ref(jnp.arange(3.0) * x), jx.new_ref(jnp.zeros(3))
+        _, pullback = jx.vjp(f, ref, x)
+        slope = pullback.with_refs(gradient, jx.ad.GradValue())(1.0)[1]
+        return slope + jnp.sum(gradient[...] ** 2)
+
+    # 3 x from the slope and 3 x^2 from the reference.
+    assert jx.grad(h)(2.0).item() == 15.0
+
+
+def test_vjp_with_references_of_keys_integers_and_something_beside_the_value():
+    key, count = jx.new_ref(jx.random.key(0)), jx.new_ref(jnp.arange(3))
+
+    def f(refs, x):
+        return x * jx.random.normal(refs["key"][...]) * refs["count"][1], "aux"
+
+    value, pullback, aux = jx.vjp(f, {"key": key, "count": count}, 2.0, has_aux=True)
+    unwanted = {"key": jx.ad.DontWant(), "count": jx.ad.DontWant()}
+    slope = pullback.with_refs(unwanted, jx.ad.GradValue())(1.0)[1]
+    assert aux == "aux"
+    np.testing.assert_allclose(2.0 * slope, value, rtol=1e-6)
+
+
+def test_what_a_way_back_of_references_refuses():
+    _, pullback = jx.vjp(lambda p: jnp.sum(p["a"][...] * p["b"][...]), {"a": _held(), "b": _held()})
+    with pytest.raises(ValueError, match=r"args\[0\]\['a'\] is a reference, whose gradient is in"):
+        pullback(1.0)
+    with pytest.raises(ValueError, match=r"args\[0\]\['b'\] is a reference, whose gradient is in"):
+        pullback.with_refs({"a": _held(), "b": jx.ad.GradValue()})
+    with pytest.raises(
+        ValueError, match=r"gradients of type f32\[3\], and with_refs got one of type"
+    ):
+        pullback.with_refs({"a": jx.new_ref(1.0), "b": _held()})
+    one = _held()
+    with pytest.raises(RefError, match=r"twice: as args\[0\]\['b'\] and as args\[0\]\['a'\]"):
+        pullback.with_refs({"a": one, "b": one})
+    with pytest.raises(RefError, match=r"vjp of _f .* twice: as args\[1\] and as args\[0\]"):
+        jx.vjp(_f, one, one)
+    with pytest.raises(RefError, match=r"linearize of _f .* twice: as args\[1\] and as args\[0\]"):
+        jx.linearize(_f, one, one)
+    for derivative in (jx.grad, jx.jacrev, jx.jacfwd):
+        with pytest.raises(TypeError, match="by a reference, which is in a reference itself"):
+            derivative(lambda ref: ref[...])(one)
+
+
+def _assert_close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def _held():
+    return jx.new_ref(X)
+
+
 def test_a_checkpointed_function_takes_references():
     @jx.checkpoint(static_argnums=2)
     def f(ref, x, times):
