@@ -181,6 +181,11 @@ class ClosedJaxpr:
         return found
 
     @property
+    def literals(self) -> list[Any]:
+        """An older name of ``consts``."""
+        return self.consts
+
+    @property
     def in_avals(self) -> list[ShapedArray]:
         """The types of the arguments."""
         return self.jaxpr.in_avals

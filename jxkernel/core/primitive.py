@@ -96,6 +96,9 @@ class Primitive:
     performed: Callable[..., Any] | None = None
     """What is done at once, whatever is traced, by those that work on references."""
     takes_key_data: ClassVar[bool] = False
+    call_primitive: ClassVar[bool] = False
+    map_primitive: ClassVar[bool] = False
+    """Of older interpreters of programs: whether a function is an operand.  Here none is."""
     RULES: ClassVar[tuple[str, ...]] = (
         "abstract_eval",
         "lower",

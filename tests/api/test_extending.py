@@ -291,3 +291,14 @@ def test_passes_see_what_is_compiled_while_they_are_there(tmp_path):
 def test_the_older_form_of_types_of_state_says_what_to_write():
     with pytest.raises(ValueError, match=r"write register_ffi_type\(name, \{'type_id'"):
         jx.ffi.register_ffi_type_id("state", None)
+
+
+def test_interpreters_of_before_tell_calls_from_other_primitives():
+    closed = jx.make_jaxpr(jx.jit(lambda x: x * CONSTANT))(1.0)
+    assert not any(eqn.primitive.call_primitive for eqn in closed.eqns)
+    assert not any(eqn.primitive.map_primitive for eqn in closed.eqns)
+    # What an interpreter reads: the program and the values of its constants.
+    assert jx.core.eval_jaxpr(closed.jaxpr, closed.literals, 2.0)[0].tolist() == [2.0, 4.0]
+
+
+CONSTANT = np.array([1.0, 2.0], np.float32)

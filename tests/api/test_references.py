@@ -370,7 +370,7 @@ WRONG = {
     "operand": (lambda: jnp.sin(OUTSIDE), TypeError, "Ref"),
     "NumPy": (lambda: np.sin(OUTSIDE), TypeError, r"read its value with ref\[\.\.\.\]"),
     "of a reference": (lambda: jx.new_ref(OUTSIDE), TypeError, r"got a reference: give it ref"),
-    "gradient by": (lambda: jx.grad(lambda r: r[0])(OUTSIDE), TypeError, "was given Ref"),
+    "gradient by": (lambda: jx.grad(lambda r: r[0])(OUTSIDE), TypeError, "with_refs"),
 }
 
 
