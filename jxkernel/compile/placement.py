@@ -36,13 +36,16 @@ from jxkernel.transforms.dce import dce_jaxpr
 
 __all__ = [
     "Placement",
+    "as_typed",
     "compile_options",
     "device_list",
     "devices_of",
+    "mesh_of",
     "named",
     "pinned",
     "placed_argument",
     "placement_for",
+    "preferred",
     "program_shardings",
     "respelled",
     "result_shardings",
@@ -189,7 +192,7 @@ def placement_for(
     ins = _of_arguments(closed, mesh, wishes)
     typed = _says_types(closed, own, args)
     outs = [
-        (_typed(aval, mesh) if typed else None)
+        (as_typed(aval, mesh) if typed else None)
         if sharding is None
         else _on_mesh(sharding, mesh, aval.ndim)
         for sharding, aval in zip(wanted_results, closed.out_avals, strict=True)
@@ -265,7 +268,7 @@ def _says_types(closed: ClosedJaxpr, own: Mesh | None, args: Sequence[Any]) -> b
     return any(isinstance(given, NamedSharding) and explicit_axes_of(given.mesh) for given in lie)
 
 
-def _typed(aval: Any, mesh: Mesh) -> NamedSharding | None:
+def as_typed(aval: Any, mesh: Mesh | AbstractMesh) -> NamedSharding | None:
     """Return how a result lies as its type says; None where XLA decides about axes of the mesh."""
     if AxisType.Explicit not in mesh.axis_types or AxisType.Auto in mesh.axis_types:
         return None
@@ -294,7 +297,7 @@ def _mesh_among(shardings: Sequence[Any]) -> Mesh | None:
     return next((mesh for mesh in meshes if explicit_axes_of(mesh)), next(iter(meshes), None))
 
 
-def whole_on(mesh: Mesh) -> NamedSharding:
+def whole_on(mesh: Mesh | AbstractMesh) -> NamedSharding:
     """Return the sharding that repeats an array on each device of a mesh."""
     return NamedSharding(mesh, PartitionSpec())
 
@@ -332,12 +335,12 @@ def program_shardings(closed: ClosedJaxpr) -> list[NamedSharding] | None:
     return None if mesh is None else preferred(closed, mesh)
 
 
-def preferred(closed: ClosedJaxpr, mesh: Mesh) -> list[NamedSharding]:
+def preferred(closed: ClosedJaxpr, mesh: Mesh | AbstractMesh) -> list[NamedSharding]:
     """Return where arguments had best lie that lie nowhere yet: as the program divides them."""
     return closed.remember(_preferred, mesh)
 
 
-def _preferred(closed: ClosedJaxpr, mesh: Mesh) -> list[NamedSharding]:
+def _preferred(closed: ClosedJaxpr, mesh: Mesh | AbstractMesh) -> list[NamedSharding]:
     wishes: dict[Any, NamedSharding] = {}
     for eqn in closed.eqns:
         specs = eqn.params.get("in_specs")

@@ -12,6 +12,12 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from jxkernel import events, tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost
 from jxkernel._reprs import in_words
+from jxkernel.compile.coming_devices import (
+    has_devices,
+    of_coming_devices,
+    on_devices,
+    with_devices,
+)
 from jxkernel.compile.dispatch import cpp_callable, execute
 from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.executable import (
@@ -31,7 +37,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.errors import ArgumentTypeError
 from jxkernel.lowering import LoweredProgram, lower_program
 from jxkernel.records import record
-from jxkernel.runtime import platform_of
+from jxkernel.runtime import default_device, platform_of
 from jxkernel.tree.prefix import mismatches
 
 __all__ = [
@@ -240,29 +246,48 @@ class Traced(_Stage):
         Args:
           lowering_platforms: the platforms to lower for, such as ``("cpu", "tpu")``; by default
             that of the device that the function would run on.  Nothing need exist of another
-            platform to lower for it; to compile, its devices must be here.
+            platform to lower for it; to compile, its devices must be here.  A function whose
+            shardings are over an ``AbstractMesh`` is lowered for devices to come.
 
         Raises:
-          ValueError: no platform is named, or an unknown one.
+          ValueError: no platform is named, an unknown one, or none for devices to come.
         """
-        target = self._target()
-        own = platform_of(devices_of(target)[0])
-        named = (own,) if lowering_platforms is None else checked_platforms(lowering_platforms)
+        target = self._target(coming=lowering_platforms is not None)
+        if lowering_platforms is None:
+            named: tuple[str, ...] = (platform_of(devices_of(target)[0]),)
+        else:
+            named = checked_platforms(lowering_platforms)
         programs = {name: self._lowered(name, target) for name in named}
         return Lowered(self, programs, target)
 
-    def _target(self) -> Any:
-        """Return the device, or the placement on a mesh, that the function would run on."""
-        options = self.options
-        placed = any(sharding is not None for sharding in options.shardings)
+    def _target(self, coming: bool = False) -> Any:
+        """Return the device, or the placement on a mesh, that the function would run on.
+
+        Args:
+          coming: whether the devices of a mesh may be still to come.
+        """
+        options, closed = self.options, self.program
+        shardings = options.shardings or (None,) * len(closed.in_avals)
+        results = options.results or (None,) * len(closed.out_avals)
+        there = with_devices(closed, shardings, results)
+        if there is None and not coming:
+            raise ValueError(
+                f"{self.fun_name} is divided over a mesh without devices: name the platforms to "
+                'lower for, jit(f).trace(...).lower(lowering_platforms=("cpu",)), or give a Mesh'
+            )
+        if there is None:
+            return of_coming_devices(self.fun_name, closed, shardings, results)
+        shardings, results = there
         target, _ = target_device(
-            (None,) * len(self.program.in_avals),
+            (None,) * len(closed.in_avals),
             options.device,
-            closed=self.program,
-            shardings=options.shardings if placed else None,
-            results=options.results,
+            closed=closed,
+            shardings=shardings if any(one is not None for one in shardings) else None,
+            results=results if options.results else None,
             keep_unused=options.keep_unused,
         )
+        if coming and type(target) is not Placement:
+            return of_coming_devices(self.fun_name, closed, shardings, results) or target
         return target
 
     def _lowered(self, platform: str, target: Any) -> LoweredProgram:
@@ -316,8 +341,8 @@ class Lowered(_Stage):
 
     @property
     def _device(self) -> Any:
-        """The device it is for, the first of several."""
-        return devices_of(self._target)[0]
+        """The device it is for, the first of several; the default one for devices to come."""
+        return devices_of(self._target)[0] if has_devices(self._target) else default_device()
 
     @property
     def _program(self) -> LoweredProgram:
@@ -366,14 +391,17 @@ class Lowered(_Stage):
 
         Args:
           compiler_options: XLA options by name, added to those given to ``jit``.
-          device_assignment: the device to compile for, in a tuple.
+          device_assignment: the device to compile for, in a tuple; of a program for devices to
+            come all of them, in the order of its mesh.
 
         Raises:
           JaxRuntimeError: XLA refuses the module or an option.
           ValueError: the program was not lowered for the device's platform.
         """
         target = self._target
-        if device_assignment is not None:
+        if not has_devices(target):
+            target = on_devices(target, device_assignment)
+        elif device_assignment is not None:
             target = _only_device(device_assignment)
         platform = platform_of(devices_of(target)[0])
         program = self._programs.get(platform)

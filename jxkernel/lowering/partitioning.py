@@ -38,12 +38,13 @@ class Partitioning:
     """How a program's arguments and results are divided over devices.
 
     Attributes:
-      mesh: the mesh; its devices in row-major order are the program's partitions.
+      mesh: the mesh; its devices in row-major order are the program's partitions.  It has none
+        where a program is lowered for devices to come.
       in_shardings: one per argument.
       out_shardings: one per result; None where XLA chooses.
     """
 
-    mesh: Mesh
+    mesh: Any
     in_shardings: tuple[NamedSharding, ...]
     out_shardings: tuple[NamedSharding | None, ...]
 
