@@ -179,7 +179,7 @@ log10 = unary_function(
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
-    """Return max + log1p(e^-|x - y|); equal infinities have no difference, and give themselves.
+    """Return max + log1p(e^-|x - y|); what has no difference, infinities and NaN, gives its mean.
 
     The greater is chosen by ``select``, not by ``max``: so both pieces are smooth where the
     arguments are equal, and derivatives of every order are right there.
@@ -193,7 +193,7 @@ def _logaddexp(x: Any, y: Any) -> Any:
     apart = select(first, neg(difference), difference)
     joined = add(select(first, x, y), exponential.log1p(exponential.exp(apart)))
     if real:
-        return select(undefined, max(x, y), joined)
+        return select(undefined, div(add(x, y), 2), joined)
     # The imaginary part is that of a logarithm: from -π to π.
     angle = imaginary_part(joined)
     turns = rounding.round(div(angle, 2 * pi), rounding.RoundingMethod.TO_NEAREST_EVEN)

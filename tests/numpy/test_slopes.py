@@ -146,6 +146,10 @@ def test_functions_of_values_see_them_under_eager_differentiation(name):
     np.testing.assert_allclose(tangent, x @ np.float32(slope), rtol=1e-4, atol=1e-5)
 
 
+def test_logaddexp_of_nan_keeps_a_slope():
+    assert jx.grad(jnp.logaddexp)(np.float32(np.nan), 1.0) != 0
+
+
 def test_values_of_logaddexp_at_infinities_and_nan():
     x = np.array([INF, -INF, INF, NAN, NAN, 0.0], np.float32)
     y = np.array([INF, -INF, -INF, 0.0, INF, -INF], np.float32)

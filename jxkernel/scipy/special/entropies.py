@@ -167,7 +167,7 @@ def _rel_entr(p: Any, q: Any) -> Any:
     first, second = jnp.where(both, p, 1), jnp.where(both, q, 1)
     value = first * (jnp.log(first) - jnp.log(second))
     value = jnp.where(both, value, jnp.where(zero & (q >= 0), 0, np.inf))
-    return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
+    return jnp.where(jnp.isnan(p) | jnp.isnan(q), p + q, value)
 
 
 @fused
