@@ -6,14 +6,18 @@ import ast
 import linecache
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import redirect_stdout
+from io import StringIO
 from types import CodeType
 from typing import Any
 
+import numpy as np
 from IPython.core.error import UsageError
 
 from jxkernel import tree
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.compile import ShapeDtypeStruct
+from jxkernel.events import private
 from jxkernel.higher_order.references import Ref
 from jxkernel.jupyter.code.static_keys import is_traceable
 from jxkernel.jupyter.session.session import Session
@@ -64,7 +68,7 @@ def outlined(session: Session, words: str, magic: str) -> Outline:
     return outline(
         stage,
         title=words,
-        function=function or jitted,
+        function=jitted,
         stack=stack,
         reserved=session.shell.user_ns,
     )
@@ -89,8 +93,10 @@ def pair_of(words: str, magic: str) -> tuple[str, str]:
 def call_of(session: Session, words: str, magic: str) -> tuple[Any, list[Any], dict[str, Any]]:
     """Return an expression as a call of a jitted function, with its arguments.
 
-    Of a call whose arguments are all traceable, the function itself; of anything else a function of
-    the names that it reads and that hold arrays or numbers.
+    Of a call whose arguments are all traceable, the function itself; of anything else, and of a
+    method of an array, a function of the names that it reads and that hold arrays or numbers.
+    Python's integers and truth values are what they are, as in the call without ``jit``: an axis,
+    a shape.  Where nothing else is given they are traced if the function can be.
 
     Raises:
       UsageError: there is no expression.
@@ -106,25 +112,21 @@ def _call_of(
     Raises:
       UsageError: there is no expression.
     """
-    if not words:
-        raise UsageError(f"{magic}: give a call such as f(x), or an expression")
-    try:
-        parsed = ast.parse(words, mode="eval").body
-    except SyntaxError as error:
-        raise UsageError(f"{magic}: {error.msg}: {words}") from None
-    if isinstance(parsed, ast.Name | ast.Attribute | ast.Lambda):
-        value = evaluate(session, words)
-        if callable(value) and not is_traceable(value):
-            raise UsageError(f"{magic}: {words} is a function: give its arguments, {words}(x)")
+    parsed = _parsed(session, words, magic)
+    namespace = session.shell.user_ns
     if isinstance(parsed, ast.Call):
         function = evaluate(session, ast.unparse(parsed.func))
         args, kwargs = _arguments(session, words, parsed)
-        # A method's array is an input of the expression; its other arguments may be axes.
-        of_array = is_traceable(getattr(function, "__self__", None))
-        if callable(function) and not of_array and _is_traceable_call(function, args, kwargs):
-            jitted: Any = function if jit_state(function) is not None else jit(function)
-            return function, jitted, args, kwargs
-    namespace = session.shell.user_ns
+        if jit_state(function) is not None:
+            return function, function, args, kwargs
+        if (
+            callable(function)
+            and all(map(_is_traceable_argument, (*args, *kwargs.values())))
+            and not _is_method_of_array(parsed.func, function, namespace)
+        ):
+            jitted = _jitted(function, args, kwargs)
+            if jitted is not None:
+                return function, jitted, args, kwargs
     names = {one.id for one in ast.walk(parsed) if isinstance(one, ast.Name)}
     inputs = {
         name: namespace[name]
@@ -136,19 +138,80 @@ def _call_of(
     def expression(**values: Any) -> Any:
         return eval(code, {**namespace, **values})
 
-    return None, jit(expression), [], inputs
+    fixed = [name for name, value in inputs.items() if _is_plain(value)]
+    jitted = jit(expression)
+    if len(fixed) < len(inputs) or (fixed and not _can_be_traced(jitted, (), inputs)):
+        inputs = {name: value for name, value in inputs.items() if name not in fixed}
+    return None, jitted, [], inputs
 
 
-def _is_traceable_call(
-    function: Callable[..., Any], args: Iterable[Any], kwargs: Mapping[str, Any]
+def _parsed(session: Session, words: str, magic: str) -> ast.expr:
+    """The expression's tree.
+
+    Raises:
+      UsageError: there is none, or it is the name of a function.
+    """
+    if not words:
+        raise UsageError(f"{magic}: give a call such as f(x), or an expression")
+    try:
+        parsed = ast.parse(words, mode="eval").body
+    except SyntaxError as error:
+        raise UsageError(f"{magic}: {error.msg}: {words}") from None
+    if isinstance(parsed, ast.Name | ast.Attribute | ast.Lambda):
+        value = evaluate(session, words)
+        if callable(value) and not is_traceable(value):
+            raise UsageError(f"{magic}: {words} is a function: give its arguments, {words}(x)")
+    return parsed
+
+
+def _jitted(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A function of the user's, jitted for a call; None if its fixed arguments are no keys."""
+    fixed = [place for place, value in enumerate(args) if _is_plain(value)]
+    named = [name for name, value in kwargs.items() if _is_plain(value)]
+    count = len(fixed) + len(named)
+    jitted = jit(function)
+    if not count or (count == len(args) + len(kwargs) and _can_be_traced(jitted, args, kwargs)):
+        return jitted
+    try:
+        hash((*(args[place] for place in fixed), *(kwargs[name] for name in named)))
+    except TypeError:  # a list of axes
+        return None
+    return jit(function, static_argnums=fixed, static_argnames=named)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is made of Python's integers and truth values alone."""
+    leaves = tree.leaves(value)
+    return bool(leaves) and all(isinstance(x, int | np.integer | np.bool_) for x in leaves)
+
+
+def _can_be_traced(jitted: Any, args: Iterable[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call of numbers alone can be traced with them as inputs."""
+    try:
+        # Not the user's own work: neither told in a ledger nor printed.
+        with private(), redirect_stdout(StringIO()):
+            jitted.trace(*args, **kwargs)
+    except Exception:  # the function may refuse it, as it likes
+        return False
+    return True
+
+
+def _is_traceable_argument(value: Any) -> bool:
+    """Whether a call can be traced with a value as an input."""
+    return is_traceable(value) or all(
+        isinstance(x, ShapeDtypeStruct | Ref) or is_traceable(x) for x in tree.leaves(value)
+    )
+
+
+def _is_method_of_array(
+    written: ast.expr, function: Callable[..., Any], namespace: Mapping[str, Any]
 ) -> bool:
-    """Whether a call can be traced with its arguments as inputs."""
-    if jit_state(function) is not None:
-        return True
-    return all(
-        is_traceable(value)
-        or all(isinstance(x, ShapeDtypeStruct | Ref) or is_traceable(x) for x in tree.leaves(value))
-        for value in (*args, *kwargs.values())
+    """Whether a function, such as ``x.at[0].set``, holds an array that the expression names."""
+    if not isinstance(written, ast.Attribute):
+        return False
+    names = {one.id for one in ast.walk(written) if isinstance(one, ast.Name)}
+    return is_traceable(getattr(function, "__self__", None)) or any(
+        name in namespace and is_traceable(namespace[name]) for name in names
     )
 
 
