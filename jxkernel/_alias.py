@@ -10,7 +10,7 @@ from typing import Any
 from jxkernel._lazy import late_function, late_module, missing
 from jxkernel.source import users_level
 
-__all__ = ["INTERFACE_VERSION", "Alias", "alias", "aliases", "unalias"]
+__all__ = ["INTERFACE_VERSION", "Alias", "alias", "aliases", "of_a_later_interface", "unalias"]
 
 INTERFACE_VERSION = "0.12.0"
 """The version of JAX whose public interface jxkernel has: what ``jax.__version__`` says."""
@@ -289,6 +289,11 @@ def _own_spec(below: str) -> ModuleSpec | None:
 
 
 _hook = _Hook()
+
+
+def of_a_later_interface() -> str | None:
+    """Return what to say of a name that nobody knows, where an alias is in force."""
+    return _NEWER if _hook.names else None
 
 
 class Alias:

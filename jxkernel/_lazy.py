@@ -72,6 +72,8 @@ def give_names(
 def missing(package: str, name: str, called: str = "") -> str:
     """Return what to say of a name that a package has not: with the reason, if there is one.
 
+    Under an alias it may be a name of a later interface.
+
     Args:
       package: the package's own name.
       name: the name that was asked for.
@@ -79,6 +81,8 @@ def missing(package: str, name: str, called: str = "") -> str:
     """
     refusals = late_module("jxkernel._refusals")
     reason = refusals.reason(package.partition(".")[2], name)
+    if reason is None and package != "jxkernel":
+        reason = late_module("jxkernel._alias").of_a_later_interface()
     said = _lacks(called or repr(package), name)
     return said if reason is None else f"{said}. {reason}"
 

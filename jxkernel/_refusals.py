@@ -9,10 +9,15 @@ __all__ = ["FILE", "reason"]
 FILE = Path(__file__).with_name("refusals.json")
 """Module -> reason -> names; the name ``*`` stands for all that a module lacks."""
 
+_BESIDE_NUMPY = Path(__file__).with_name("beside_numpy.json")
+"""Reason -> names of NumPy that the interface has not, and that people look for."""
+
 
 @cache
 def _reasons() -> dict[tuple[str, str], str]:
     modules = json.loads(FILE.read_text(encoding="utf-8"))
+    beside = json.loads(_BESIDE_NUMPY.read_text(encoding="utf-8"))
+    modules["numpy"] = {**modules["numpy"], **beside}
     return {
         (module, name): reason
         for module, groups in modules.items()

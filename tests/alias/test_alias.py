@@ -6,8 +6,10 @@ import importlib.util
 import inspect
 import pickle
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 from collections import OrderedDict
 from typing import NamedTuple, get_args
 
@@ -186,6 +188,56 @@ def test_jxkernel_cannot_be_imported_after_the_real_package(tmp_path):
     assert "jax is loaded: restart" in done.stdout
 
 
+_EXTENSION = """
+#include <Python.h>
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "linked", NULL, -1, NULL};
+PyMODINIT_FUNC PyInit_linked(void) {
+  PyObject *found = PyImport_ImportModule(IMPORTED);
+  if (found == NULL) return NULL;
+  PyObject *made = PyModule_Create(&module);
+  PyModule_AddObject(made, "found", found);
+  return made;
+}
+"""
+
+
+def compiled(folder, imported):
+    """Return a compiled extension module that imports another, as its shared library."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler: apt-get install gcc")
+    source, library = folder / "linked.c", folder / f"linked.{imported}.so"
+    source.write_text(_EXTENSION)
+    flags = ["-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", f'-DIMPORTED="{imported}"']
+    subprocess.run([compiler, *flags, str(source), "-o", str(library)], check=True)
+    return library
+
+
+def loaded(library):
+    spec = importlib.util.spec_from_file_location("linked", library)
+    return importlib.util.module_from_spec(spec)
+
+
+def test_a_compiled_extension_gets_our_own_or_says_why_not(alias, tmp_path):
+    assert loaded(compiled(tmp_path, "jax.numpy")).found is jnp
+    with pytest.raises(ModuleNotFoundError, match=r"jax\._src\.pallas' is internal to the ref"):
+        loaded(compiled(tmp_path, "jax._src.pallas"))
+
+
+def test_a_compiled_extension_cannot_bring_the_real_package_in(tmp_path):
+    library = str(compiled(tmp_path, "jax"))
+    done = run(
+        tmp_path,
+        "import importlib.util, jxkernel\n"
+        f"spec = importlib.util.spec_from_file_location('linked', {library!r})\n"
+        "try: importlib.util.module_from_spec(spec)\n"
+        "except ImportError as error: print(error)\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "cannot share a process" in done.stdout
+    assert "jxkernel.alias('jax')" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
@@ -213,6 +265,8 @@ def test_imports_that_are_refused_say_why(alias, line, said):
         ),
         ("jax", "nothing_such", "no attribute 'nothing_such'. It has the names of JAX 0.12.0: "),
         ("jax.numpy", "int1", "has no attribute 'int1'. XLA compiles no operation"),
+        ("jax.numpy", "ascontiguousarray", "'ascontiguousarray'. Arrays share no memory"),
+        ("jax.numpy", "nothing_such", "no attribute 'nothing_such'. It has the names of JAX 0.12"),
     ],
 )
 def test_names_that_are_refused_say_why(alias, module, name, said):

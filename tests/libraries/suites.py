@@ -30,7 +30,11 @@ SUITES: dict[str, Suite] = {
         ("chex",),
         missing="checks under `pmap`; `check_grads` is stricter here, argument by argument",
     ),
-    "distrax": Suite(("distrax",), every=150),
+    "distrax": Suite(
+        ("distrax",),
+        every=150,
+        missing="one test is named after a class of the interface, whose module here is another",
+    ),
     "dm-haiku": Suite(
         ("haiku",), every=40, missing="tracers of its own that are made by calling our class"
     ),
