@@ -235,7 +235,8 @@ class _Hook:
             if not found and _only_asked():
                 return None
             if not found and below.startswith("_src."):
-                raise ModuleNotFoundError(_internal(fullname), name=fullname)
+                # Without its name, or `from jax._src.core import X` would hide what it says.
+                raise ModuleNotFoundError(_internal(fullname))
             if not found:
                 self._refuse(fullname, below)
             opening: Any = _Opening(below)

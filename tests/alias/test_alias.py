@@ -248,6 +248,8 @@ def test_a_compiled_extension_cannot_bring_the_real_package_in(tmp_path):
         ("import jax.experimental.jax2tf", "are array_serialization, checkify, "),
         ("from jax import nothing_such", "no 'jax.nothing_such'. It has the names of JAX 0.12.0: "),
         ("from jax.numpy import nothing_such", "cannot import name 'nothing_such'"),
+        ("from jax._src.tree_util import nothing_such", "is internal to the reference"),
+        ("from jax._src import nothing_such", "is internal to the reference"),
     ],
 )
 def test_imports_that_are_refused_say_why(alias, line, said):
