@@ -78,6 +78,11 @@ def _of(names: str) -> Leaves:
     return lambda a, b: bool(re.fullmatch(names, a.dtype))
 
 
+def _wider(a: Leaf, b: Leaf) -> bool:
+    """Return whether theirs is floating and has more bits."""
+    return re.sub(r"\D", "", a.dtype)[-2:] < re.sub(r"\D", "", b.dtype) and "float" in b.dtype
+
+
 NOT_A_NUMBER = _where(lambda a, b: np.isnan(b))
 
 
@@ -385,6 +390,98 @@ TABLE = (
         "16 bits stay 16 bits (decision 26).",
         made=r"angle|owens_t|norm\.(ppf|isf)",
         leaves=_of("b?float16"),
+    ),
+    Meant(
+        "value",
+        "A number in [0.5, 1) times a power of two has that power, in 8 bits too.",
+        program=r"float8",
+        made=r"frexp\(",
+        leaves=_of("int32"),
+    ),
+    Meant(
+        "dtype",
+        "Transforms of nothing are floating in 32 bits, as those of something are.",
+        program=r"float(16|8)",
+        made=r"rfftn?\(",
+        leaves=_of("float32"),
+    ),
+    Meant(
+        "dtype",
+        "What has no elements, or is a number, has the dtype that others have (decision 26).",
+        made=r"angle\(|corrcoef\(|cov\(|polyint\(",
+        leaves=_wider,
+    ),
+    Meant(
+        "refused",
+        "One element does not become none.",
+        program=r"reshape\(\w+, 0\)",
+        ours=r"cannot reshape array of shape \(\) \(size 1\) into shape \(0,\)",
+    ),
+    Meant(
+        "shape",
+        "Axes are kept where there are some, and probabilities where values are none: as NumPy.",
+        made=r"(percentile|quantile|median)\(.*keepdims=True|nan(percentile|quantile)\(",
+    ),
+    Meant(
+        "value",
+        "The slope of an absolute value is 0 at 0.",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*laplace\.logpdf\(",
+        leaves=_where(lambda a, b: a == 0),
+    ),
+    Meant(
+        "value",
+        "A complex number is true where either part is not 0.",
+        made=r"\b(any|all)\(",
+        leaves=_of("complex64|complex128"),
+    ),
+    Meant(
+        "value",
+        "Variances of unsigned numbers are not computed modulo 256.",
+        program=r"'uint8'",
+        made=r"standardize\(",
+    ),
+    Meant(
+        "value",
+        "What has a limit has it where exponentials overflow, and in 8 bits.",
+        made=r"gumbel_[rl]\.logpdf\(|cumlogsumexp\(",
+        leaves=NOT_A_NUMBER,
+    ),
+    Meant(
+        "dtype",
+        "Weakness of derivatives is what their operations give (decision 26).",
+        program=r"float16|bfloat16",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*expi\(",
+        leaves=_of("float32"),
+    ),
+    Meant("weak", "Signs of determinants are strong.", made=r"slogdet\(", leaves=_strong),
+    Meant(
+        "refused",
+        "What is no reference, type, length or number of the dtype is refused where it is given.",
+        program=r"result = jax\.",
+        ours=r"free_ref takes a ref|only integer scalar arrays can|of one dtype, got f32 and c64",
+    ),
+    Meant(
+        "refused",
+        "Whether something is a node is asked of its type.",
+        program=r"is_tree_node\(",
+        ours=r"is_tree_node takes a type",
+    ),
+    Meant(
+        "refused",
+        "A norm is floating for every order (decision 26).",
+        program=r"vector_norm\(",
+        ours=r"of one dtype, got f32 and the Python number",
+    ),
+    Meant(
+        "refused",
+        "A loop is differentiated as a whole: what it hands on unchanged too.",
+        program=r"lambda n: \(1\.0, n\[1\]\)",
+        ours=r"does not work through while_loop",
+    ),
+    Meant(
+        "array for Token",
+        "Tokens are numbers: the order is that of what depends on them.",
+        program=r"after_all\(",
     ),
 )
 
