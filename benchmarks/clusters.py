@@ -2,7 +2,7 @@
 
 Measures, with two ranks on this machine, starting against ipyparallel's own, a cell against a bare
 ``%%px``, the guard and its order check, interrupts, and collectives against real jax in processes
-of the same kind.  The two sides take turns.  Writes the last part of ``docs/clusters.md``.
+of the same kind.  The two sides take turns.  Writes a part of ``docs/clusters.md``.
 """
 
 import argparse
@@ -22,11 +22,9 @@ from benchmarks.processes import ROOT, Peer, environment
 from benchmarks.report import seconds_text
 from jxkernel.cluster import Service
 from jxkernel.cluster.service import free_port
+from tools import figures
 
 __all__ = ["Row", "batch", "main", "page", "pair"]
-
-PAGE = ROOT / "docs" / "clusters.md"
-HEADING = "## What it costs"
 
 _OWN = Peer("jxkernel", sys.executable)
 _SHORT = ("psum of 4 KB", "all-gather of 4 KB")
@@ -267,14 +265,13 @@ def page(rows: Sequence[Row]) -> str:
         ratio = "–" if row.ratio is None else f"{row.ratio:.2f}"
         goal = seconds_text(row.goal) if row.other is None else f"{row.goal:.2f}"
         lines.append(f"| {row.what} | {seconds_text(row.own)} | {there} | {ratio} | {goal} |")
-    return "\n".join([HEADING, "", _TEXT, "", *lines, ""])
+    return "\n".join([*lines, "", _TEXT])
 
 
-_TEXT = """Written by `python -m benchmarks.clusters`, with two ranks on one machine. The two sides
-take turns; a start is the least of some, a round trip the median, a collective what a tenth of its
-batches in five groups is faster than, an interrupt the longest: from the interrupt to the prompt.
-The order check is what it adds to the calling
-thread's processor time, beside the least time of a call."""
+_TEXT = """With two ranks on one machine. The two sides take turns; a start is the least of some, a
+round trip the median, a collective what a tenth of its batches in five groups is faster than, an
+interrupt the longest: from the interrupt to the prompt. The order check is what it adds to the
+calling thread's processor time, beside the least time of a call."""
 
 
 def main() -> None:
@@ -292,9 +289,7 @@ def main() -> None:
         *interrupts(3),
         *collectives(Peer("jax", options.peer), 60 * options.rounds),
     ]
-    before = PAGE.read_text(encoding="utf-8").partition(HEADING)[0].rstrip()
-    PAGE.write_text(f"{before}\n\n{page(rows)}", encoding="utf-8")
-    print(f"wrote {PAGE}", file=sys.stderr)
+    figures.write("clusters", "benchmarks.clusters", page(rows))
 
 
 if __name__ == "__main__":

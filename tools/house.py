@@ -4,19 +4,17 @@ Run as ``python -m tools.house BEFORE [AFTER]``.
 """
 
 import os
-import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tools import figures
 from tools.checkout import ROOT, project
 
-__all__ = ["floors", "layers", "picture", "table"]
+__all__ = ["floors", "layers", "picture"]
 
-PAGE = ROOT / "docs" / "house.md"
 PICTURE = ROOT / "docs" / "images" / "house.svg"
 
 MOVED = {"ops": "primitives"}
@@ -83,13 +81,6 @@ def layers(commit: str) -> dict[str, tuple[int, int]]:
     return {name: (files[name], lines[name]) for name in files}
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table in Markdown; numbers have their thousands apart."""
-    texts = [[f"{one:,}" if isinstance(one, int) else str(one) for one in row] for row in rows]
-    heads = list(head)
-    return "\n".join(f"| {' | '.join(row)} |" for row in [heads, ["---"] * len(heads), *texts])
-
-
 Sizes = dict[str, tuple[int, int]]
 
 
@@ -141,7 +132,8 @@ def _git(*words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def _run(checkout: Path, program: str) -> str:
+def _run(checkout: Path, program: str) -> dict[str, int]:
+    """Return what a program prints that is run in a checkout: counts, each with its name."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -151,7 +143,8 @@ def _run(checkout: Path, program: str) -> str:
         text=True,
         check=True,
     )
-    return done.stdout
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    return {name: int(count) for count, name in rows}
 
 
 def _counts(commit: str) -> dict[str, int]:
@@ -161,31 +154,23 @@ def _counts(commit: str) -> dict[str, int]:
         _git("worktree", "add", "--detach", str(checkout), commit)
         try:
             _run(checkout, SETUP)  # compiles the sources
-            printed = _run(checkout, IMPORT) + _run(checkout, SETUP + CALLS)
-            rows = [line.split("\t") for line in printed.splitlines()]
-            counts = {name: int(count) for count, name in rows}
+            return _run(checkout, IMPORT) | _run(checkout, SETUP + CALLS)
         finally:
             _git("worktree", "remove", "--force", str(checkout))
-    return counts
 
 
 def main() -> None:
-    """Write both tables into the page, and the picture beside it."""
+    """Write the tables into the page, and the picture beside it."""
     before, after = [*sys.argv[1:], "HEAD"][:2]
     after = _git("rev-parse", "--short", after).strip()
     old, new = layers(before), layers(after)
     head = ("layer", f"files at {before}", "lines", f"files at {after}", "lines")
     names = sorted(old.keys() | new.keys(), key=lambda name: (name == "all", name))
-    sizes = table(head, ((name, *old.get(name, (0, 0)), *new.get(name, (0, 0))) for name in names))
+    rows = ((name, *old.get(name, (0, 0)), *new.get(name, (0, 0))) for name in names)
     then, now = _counts(before), _counts(after)
-    costs = table(
-        ("function calls", before, after), ((name, then[name], now[name]) for name in now)
-    )
-    place = re.compile(r"(<!-- written by .*? -->\n).*(<!-- end -->)", re.DOTALL)
-    text = place.sub(
-        lambda found: f"{found[1]}\n{sizes}\n\n{costs}\n\n{found[2]}", PAGE.read_text()
-    )
-    PAGE.write_text(text)
+    counts = ((name, then[name], now[name]) for name in now)
+    costs = figures.table(("function calls", before, after), counts)
+    figures.write("house", "tools.house", f"{figures.table(head, rows)}\n\n{costs}")
     PICTURE.write_text(picture(before, old, after, new), encoding="utf-8")
 
 

@@ -4,7 +4,6 @@ Run as a program it writes the table of docs/workshop.md.
 """
 
 import json
-import re
 import sys
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,10 +11,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode, v4
 
-from tools import demos, workshop
-from tools.checkout import ROOT
-
-PAGE = ROOT / "docs/workshop.md"
+from tools import demos, figures, workshop
 
 WORDS_PER_MINUTE = 150
 """For a text that is new to its reader, and not in the first language of many."""
@@ -86,26 +82,34 @@ def _took(code: list[NotebookNode]) -> list[float]:
     return [after - before for before, after in pairwise(times)]
 
 
-def row(told: Walk) -> str:
+def row(told: Walk) -> tuple[object, ...]:
     """Return a notebook's row of the table."""
     slowest = max(told.exercises)
     return (
-        f"| {told.name} | {told.words} | {told.lines} | {told.reading:.0f} min | "
-        f"{len(told.exercises)} | {told.seconds:.1f} s | {slowest:.1f} s |"
+        told.name,
+        told.words,
+        told.lines,
+        f"{told.reading:.0f} min",
+        len(told.exercises),
+        f"{told.seconds:.1f} s",
+        f"{slowest:.1f} s",
     )
 
 
 def main() -> None:
-    """Walk through all notebooks, or those named, and write or print their rows."""
+    """Walk through all notebooks, or print the rows of those named by their numbers."""
     sources = [path for path in workshop.sources() if path.stem[:2] in sys.argv[1:]]
-    rows = "\n".join(row(walk(source)) for source in sources or workshop.sources())
+    rows = [row(walk(source)) for source in sources or workshop.sources()]
+    head = ("notebook", "words", "lines of code", "reading", "exercises", "machine", "slowest")
+    table = figures.table(head, rows)
     if sources:
-        sys.stdout.write(f"{rows}\n")
+        sys.stdout.write(f"{table}\n")
         return
-    head = "| notebook | words | lines of code | reading | exercises | machine | slowest exercise |"
-    table = f"{head}\n{'|---' * 7}|\n{rows}"
-    place = re.compile(r"(<!-- written by .*? -->\n).*(<!-- end -->)", re.DOTALL)
-    PAGE.write_text(place.sub(lambda found: f"{found[1]}\n{table}\n\n{found[2]}", PAGE.read_text()))
+    how = (
+        f"Reading: {WORDS_PER_MINUTE} words and {LINES_PER_MINUTE} lines of code a minute. "
+        "Machine: processor time of all cells, and of the slowest exercise."
+    )
+    figures.write("workshop", "tools.walk", f"{table}\n\n{how}")
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ them here alone (`wrong call`): their errors must name nothing from the inside, 
 between the user's lines.
 
 A program is run once for its types alone (`shape`), or for eight arguments of the same types, with
-edges in half of them (`eager`, `jit`), and all that it computes is compared. The first takes 6 ms
-of processor time, nearly all of it in `jax`; one that is compiled takes 120 to 300 ms.
+edges in half of them (`eager`, `jit`), and all that it computes is compared. The first costs
+little, nearly all of it in `jax`; what is compiled takes most of the time.
 [findings.md](findings.md) says which test holds what was found, in other ways as well.
 
 This page is written by the command.
