@@ -289,7 +289,7 @@ def main() -> None:
         *interrupts(3),
         *collectives(Peer("jax", options.peer), 60 * options.rounds),
     ]
-    figures.write("clusters", "benchmarks.clusters", page(rows))
+    figures.write("docs/clusters.md", "benchmarks.clusters", page(rows))
 
 
 if __name__ == "__main__":

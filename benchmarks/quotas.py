@@ -103,7 +103,7 @@ def main() -> None:
     """Measure each limit, and write the table."""
     rows = [_row(name, *limit) for name, limit in _LIMITS.items()]
     head = ("limit", "product, median", "one of ten takes", "the longest", "small call")
-    figures.write("places", "benchmarks.quotas", figures.table(head, rows))
+    figures.write("docs/places.md", "benchmarks.quotas", figures.table(head, rows))
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def main() -> None:
         for name, cost in costs.items()
     )
     head = ("step", "processor time", "by the clock", "largest process")
-    figures.write("places", "tools.binder", figures.table(head, rows))
+    figures.write("docs/places.md", "tools.binder", figures.table(head, rows))
 
 
 if __name__ == "__main__":

@@ -18,14 +18,14 @@ def write(page: str, module: str, *texts: str) -> None:
     """Write the parts of a page that a command has there.
 
     Args:
-      page: the page's name in ``docs/``.
+      page: the page's path in the checkout.
       module: the module that the command runs.
       *texts: a text for each part, in order.
 
     Raises:
       ValueError: the page has more or fewer parts of the command.
     """
-    file = ROOT / "docs" / f"{page}.md"
+    file = ROOT / page
     file.write_text(rewritten(file.read_text(encoding="utf-8"), module, texts), encoding="utf-8")
 
 

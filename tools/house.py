@@ -170,7 +170,7 @@ def main() -> None:
     then, now = _counts(before), _counts(after)
     counts = ((name, then[name], now[name]) for name in now)
     costs = figures.table(("function calls", before, after), counts)
-    figures.write("house", "tools.house", f"{figures.table(head, rows)}\n\n{costs}")
+    figures.write("docs/house.md", "tools.house", f"{figures.table(head, rows)}\n\n{costs}")
     PICTURE.write_text(picture(before, old, after, new), encoding="utf-8")
 
 

@@ -85,7 +85,7 @@ def main() -> None:
     """Write the outputs of the pages."""
     for page in sys.argv[1:] or CELLS:
         texts = (f"```text\n{text}\n```" for text in outputs(page))
-        figures.write(page, "tools.printed", *texts)
+        figures.write(f"docs/{page}.md", "tools.printed", *texts)
 
 
 if __name__ == "__main__":

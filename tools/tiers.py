@@ -32,7 +32,7 @@ def main() -> None:
     """Run the tiers that are named, and write their table."""
     rows = [_row(target) for target in sys.argv[1:]]
     table = figures.table(("tier", "tests", "processor time"), rows)
-    figures.write("house", "tools.tiers", table)
+    figures.write("docs/house.md", "tools.tiers", table)
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def main() -> None:
         f"Reading: {WORDS_PER_MINUTE} words and {LINES_PER_MINUTE} lines of code a minute. "
         "Machine: processor time of all cells, and of the slowest exercise."
     )
-    figures.write("workshop", "tools.walk", f"{table}\n\n{how}")
+    figures.write("docs/workshop.md", "tools.walk", f"{table}\n\n{how}")
 
 
 if __name__ == "__main__":

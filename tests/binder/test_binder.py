@@ -6,9 +6,11 @@ from pathlib import Path
 
 from packaging.specifiers import SpecifierSet
 
+from tools import binder_link, figures
 from tools.binder import LAST_STEP, STEPS, VERSION, environment, run
 from tools.checkout import ROOT, project
 
+README = (ROOT / "README.md").read_text()
 MEMORY = 2 * 1024**3
 
 
@@ -16,6 +18,19 @@ def test_binder_installs_what_the_demos_need() -> None:
     assert (ROOT / "binder/requirements.txt").read_text().split() == [".[demo]"]
     assert "demo" in project()["project"]["optional-dependencies"]
     assert VERSION in SpecifierSet(project()["project"]["requires-python"])
+
+
+def test_the_readme_has_a_button_where_the_project_has_an_address() -> None:
+    [found] = [one for one in figures.PART.finditer(README) if one[2] == "tools.binder_link"]
+    assert found[0].split("-->", 1)[1].rpartition("<!--")[0].strip() == binder_link.current()
+    link = "https://mybinder.org/v2/gh/an-owner/jxkernel/HEAD?urlpath=lab/tree/demos/01_first_steps"
+    for address in (
+        "https://github.com/an-owner/jxkernel",
+        "https://github.com/an-owner/jxkernel.git",
+    ):
+        assert f"badge_logo.svg)]({link}.ipynb)" in binder_link.part(address)
+    assert "OWNER/NAME" in binder_link.part(None)
+    assert (ROOT / binder_link.FIRST).exists()
 
 
 def test_binder_last_step_can_be_run() -> None:

@@ -6,6 +6,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import config, lax
 from jxkernel import numpy as jnp
+from jxkernel._jaxlib import version
 from jxkernel.lowering import lower_program
 from jxkernel.observe import explain, format_ledger, ledger
 from jxkernel.observe.recorder import Recorder
@@ -70,6 +71,9 @@ def test_each_stored_value_is_a_barrier_of_the_module():
     assert program.text().count("optimization_barrier") == program.stored
 
 
+@pytest.mark.skipif(
+    version < (0, 11, 2), reason="before jaxlib 0.11.2 XLA took barriers out before it fused"
+)
 @pytest.mark.parametrize("layer", [products, jitted])
 def test_what_xla_makes_grows_in_proportion_to_the_length(layer):
     sizes = []
