@@ -51,8 +51,8 @@ def new_ref(init_val: object, *, memory_space: None = None, kind: None = None) -
 
     A function that makes references and writes to them is differentiated, vectorized and compiled
     as one that does not.  ``jit``, ``scan``, ``while_loop``, ``fori_loop``, ``cond``, ``switch``
-    and ``checkpoint`` take references of outside along, closed over or (``jit``, ``vmap``) as
-    arguments.  What would lose a derivative or a batch axis is refused.
+    and ``checkpoint`` take references of outside along, closed over or (``jit``, ``vmap``, ``jvp``,
+    ``linearize``, ``vjp``) as arguments.  What would lose a derivative or a batch axis is refused.
 
     >>> import jxkernel as jx
     >>> from jxkernel import lax, numpy as jnp
