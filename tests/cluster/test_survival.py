@@ -9,6 +9,7 @@ from _thread import interrupt_main
 import pytest
 
 from jxkernel.errors import ClusterError
+from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.answer import cluster_of
 from jxkernel.jupyter.cluster.progress import Progress
 from jxkernel.jupyter.cluster.requests import cluster
@@ -106,6 +107,26 @@ def test_an_interrupt_reaches_all_ranks(pair, spmd, tmp_path, cell):
     assert isinstance(ran.error, KeyboardInterrupt)
     ran = spmd("float(jx.jit(lambda x: x.sum())(x)), rate")
     assert ran.shown == [{"text/plain": "(6.0, 0.5)"}], ran.printed
+
+
+def test_an_interrupt_while_ranks_are_asked_reaches_those_that_were(
+    pair, spmd, two_engines, monkeypatch
+):
+    spmd(VALUES)
+    send = two_engines.engines.apply
+
+    def apply(rank, function, *args):
+        reply = send(rank, function, *args)
+        if function is not engine.start or "cell" not in args:
+            return reply
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(two_engines.engines, "apply", apply)
+    cell = "import threading, time\nmine = threading.current_thread()\nwhile True: time.sleep(0.01)"
+    assert isinstance(spmd(cell).error, KeyboardInterrupt)
+    ran = spmd("if rank == 0: mine.join(30)\nrank == 0 and mine.is_alive(), float(total(x))")
+    assert ran.shown == [{"text/plain": "(False, 6.0)"}], ran.printed
 
 
 @pytest.mark.slow

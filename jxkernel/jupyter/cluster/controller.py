@@ -276,10 +276,10 @@ class Cluster:
         try:
             watch.run(meanwhile)
         finally:
-            self.watch = None
-            self.held.update({rank: state["held"] for rank, state in watch.ended.items()})
             self.lost.update(watch.lost)
             self.stuck.update(watch.stuck)
+            self.watch = None
+            self.held.update({rank: state["held"] for rank, state in watch.ended.items()})
             self.maps = [one for state in watch.ended.values() for one in state["maps"]]
             if watch.has_one_order:
                 watch.rows.trust()

@@ -73,17 +73,22 @@ class Watch:
         self.places: dict[int, dict[str, Any]] = {}
         self.rows = Rows(arguments)
         self._engines = engines
-        self._number = number
+        self._number, self._kind, self._arguments = number, kind, arguments
+        self._is_afresh = is_afresh
         self._limits = limits
         self._asked: dict[int, tuple[Any, float]] = {}
         self._ending: float | None = None
         self._differing: float | None = None
-        for rank, given in arguments.items():
-            self._ask(rank, engine.start, number, kind, given, is_afresh, _PATIENCE_SECONDS)
 
     def run(self, meanwhile: Callable[[Watch], object] = lambda watch: None) -> None:
-        """Wait for the ranks, calling ``meanwhile`` in between; an interrupt ends the job first."""
+        """Begin the job and wait for the ranks, calling ``meanwhile`` in between.
+
+        An interrupt ends the job first.
+        """
         try:
+            for rank, given in self._arguments.items():
+                how = self._number, self._kind, given, self._is_afresh, _PATIENCE_SECONDS
+                self._ask(rank, engine.start, *how)
             while self._asked:
                 self._step()
                 meanwhile(self)
@@ -158,16 +163,24 @@ class Watch:
         return {rank: seconds for rank, seconds in waited.items() if seconds > _NOTICED_SECONDS}
 
     def _end(self) -> None:
-        """Interrupt the ranks that run; those that stay in C++ are left there."""
-        for rank in self.running:
+        """Interrupt the ranks that run; those that stay in C++ are left there.
+
+        An interrupt of the notebook may have come before it was noted that a rank was asked, or
+        that it has ended: what is not known to have ended counts as left.
+        """
+        for rank in self._left():
             self._apply(rank, engine.interrupt)
         deadline = time.monotonic() + self._limits.interrupt
         while self._asked and time.monotonic() < deadline:
             next(iter(self._asked.values()))[0].wait(_STEP_SECONDS)
             for rank in self.running:
                 self._look(rank)
-        self.stuck.update(self._asked)
+        self.stuck.update(self._left())
         self._asked.clear()
+
+    def _left(self) -> list[int]:
+        """The ranks that are not known to have ended."""
+        return [one for one in self._arguments if one not in self.ended and one not in self.lost]
 
     def _look(self, rank: int) -> None:
         reply, since = self._asked[rank]
