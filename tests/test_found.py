@@ -263,6 +263,8 @@ def _generator(x):
     yield x
 
 
+MASKED = np.ma.array([1, 2], mask=[False, True])
+
 REFUSED = {
     "branch by a constant": (
         lambda: jx.jit(lambda q: 5 if jnp.ones_like(q) else 3)(2.0),
@@ -287,6 +289,23 @@ REFUSED = {
     "a text as a shape": (lambda: lax.broadcast_shapes("hello"), "whole numbers"),
     "number beyond every dtype": (lambda: jx.eval_shape(lambda q: q, 2**100), "does not fit"),
     "elements that no memory holds": (lambda: jnp.arange(2**40), "no device has memory"),
+    "the least of nothing": (lambda: jnp.linalg.norm(jnp.zeros(0), ord=-jnp.inf), "no elements"),
+    "the least column of none": (lambda: jnp.linalg.norm(jnp.zeros((2, 0)), ord=-1), "no elements"),
+    "the least singular value of none": (
+        lambda: jnp.linalg.norm(jnp.zeros((0, 2)), ord=-2),
+        "no elements",
+    ),
+    "booleans counted": (lambda: jnp.arange(3, dtype=bool), "booleans are not counted"),
+    "where of a number": (lambda: jnp.where(1), "nonzero of a scalar"),
+    "an array as a dtype": (lambda: jnp.zeros(3, jnp.ones(1, int)), "an array is no dtype"),
+    "cross products in the plane": (lambda: jnp.cross(ONES, ONES), "3 elements, got 2 and 2"),
+    "bits of no dtype": (lambda: jx.dtypes.itemsize_bits(None), "got None"),
+    "bits of objects": (lambda: jx.dtypes.itemsize_bits("O"), "got 'O'"),
+    "a masked array in a list": (lambda: jnp.array([MASKED]), "have no mask"),
+    "masked elements in a list": (lambda: jnp.array(list(MASKED)), "have no mask"),
+    "a masked element": (lambda: jnp.sin(MASKED[1]), "have no mask"),
+    "masked elements as columns": (lambda: jnp.column_stack(MASKED), "have no mask"),
+    "masked elements beside arrays": (lambda: jnp.array([jnp.ones(2), MASKED]), "have no mask"),
 }
 
 

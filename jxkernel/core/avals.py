@@ -282,10 +282,7 @@ def abstractify(value: Any) -> ShapedArray:
     kind = type_of(value)
     function = pytype_aval_mappings.get(kind)
     if function is None:
-        if _is_masked(kind):
-            raise ValueError(
-                "Arrays have no mask, and a masked array would lose its own: write x.filled(value)."
-            )
+        refuse_masked(kind)
         if not has_aval(kind):
             raise TypeError(
                 f"Value {in_words(value, 200)} of type {kind.__module__}.{kind.__qualname__} "
@@ -316,8 +313,16 @@ def has_aval(kind: type) -> bool:
     return False
 
 
+def refuse_masked(kind: type) -> None:
+    """Raise ``ValueError`` for the type of NumPy's masked arrays or of their masked elements."""
+    if _is_masked(kind):
+        raise ValueError(
+            "Arrays have no mask, and a masked array would lose its own: write x.filled(value)."
+        )
+
+
 def _is_masked(kind: type) -> bool:
-    return kind.__name__ == "MaskedArray"
+    return kind.__name__ in ("MaskedArray", "MaskedConstant")
 
 
 def array_of(value: Any) -> Any:

@@ -267,6 +267,8 @@ def check_and_canonicalize_user_dtype(dtype: DTypeLike, function: str = "") -> D
         TypeError: if it is no dtype that arrays can have.
     """
     try:
+        if hasattr(dtype, "aval"):
+            raise TypeError("an array is no dtype; write x.dtype")
         asked = as_dtype(dtype)
         check_valid_dtype(asked)
     except TypeError as error:

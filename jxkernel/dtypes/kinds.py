@@ -324,13 +324,17 @@ def scalar_type_of(x: Any) -> type:
 
 
 def itemsize_bits(dtype: DTypeLike) -> int:
-    """Return the number of bits of one element: 4 for ``int4``, which NumPy stores in 8."""
-    dtype = as_dtype(dtype)
-    if dtype in INTEGRAL:
-        return iinfo(dtype).bits
-    if dtype in FLOATING:
-        return finfo(dtype).bits
-    return 8 * dtype.itemsize
+    """Return the number of bits of one element: 4 for ``int4``, which NumPy stores in 8.
+
+    Raises:
+        ValueError: if arrays cannot have that dtype.
+    """
+    found = None if dtype is None else as_dtype(dtype)
+    if found is None or found not in ALL:
+        raise ValueError(f"itemsize_bits takes a dtype that arrays can have, got {dtype!r}")
+    if found in INTEGRAL:
+        return iinfo(found).bits
+    return finfo(found).bits if found in FLOATING else 8 * found.itemsize
 
 
 _SHORTENED = (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c"))

@@ -13,7 +13,7 @@ from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.api.shardings import as_sharding
 from jxkernel.api.transfer import put_leaf
-from jxkernel.core.avals import ShapedArray, abstractify, array_of
+from jxkernel.core.avals import ShapedArray, abstractify, array_of, refuse_masked
 from jxkernel.core.dimensions import Dimension, is_symbolic
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer, evaluating
@@ -280,6 +280,8 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
             dtype = dtypes.canonicalize_dtype(widest)
         host = np.array(value, dtype)
         return array_from_host(host, ShapedArray(host.shape, dtype))
+    for kind in kinds:
+        refuse_masked(kind)
     if any(issubclass(kind, _TRACEABLE) for kind in kinds):
         parts = [_from_object(item, None, False) for item in value]
         common = dtypes.result_type(*parts)

@@ -1,4 +1,4 @@
-"""Cross products of vectors of two or three elements."""
+"""Cross products of vectors of three elements."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import promote_strongly
 from jxkernel.numpy.shapes import broadcast_arrays, moveaxis
 from jxkernel.primitives.arguments import canonical_axis
-from jxkernel.primitives.elementwise.arithmetic import mul, neg, sub
+from jxkernel.primitives.elementwise.arithmetic import mul, sub
 from jxkernel.primitives.indexing.concatenate import stack
 from jxkernel.primitives.indexing.slicing import index_in_dim
 
@@ -26,7 +26,7 @@ def cross(
     """Return the cross products of vectors along an axis.
 
     Args:
-      a: an array with 2 or 3 elements along ``axisa``; where 2, the third is 0.
+      a: an array with 3 elements along ``axisa``.
       b: likewise along ``axisb``; the other axes broadcast.
       axisa: the axis of the vectors in ``a``.
       axisb: the axis of the vectors in ``b``.
@@ -35,8 +35,6 @@ def cross(
 
     Raises:
       ValueError: an axis is of another size.
-
-    Of two vectors of 2 elements the result is the third component alone.
 
     >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 2, 0]))
     Array([0, 0, 2], dtype=int32)
@@ -52,36 +50,17 @@ def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Any:
     x = moveaxis(x, canonical_axis("cross", axisa, np.ndim(x)), -1)
     y = moveaxis(y, canonical_axis("cross", axisb, np.ndim(y)), -1)
     sizes = np.shape(x)[-1], np.shape(y)[-1]
-    if not set(sizes) <= {2, 3}:
-        raise ValueError(f"cross needs vectors of 2 or 3 elements, got {sizes[0]} and {sizes[1]}")
-    xs, ys = _components(x), _components(y)
-    parts = broadcast_arrays(*xs, *ys)
-    x0, x1, x2, y0, y1, y2 = (
-        *parts[: len(xs)],
-        *([None] * (3 - len(xs))),
-        *parts[len(xs) :],
-        *([None] * (3 - len(ys))),
-    )
-    third = sub(mul(x0, y1), mul(x1, y0))
-    if sizes == (2, 2):
-        return third
-    first = _difference(_times(x1, y2), _times(x2, y1))
-    second = _difference(_times(x2, y0), _times(x0, y2))
+    if sizes != (3, 3):
+        raise ValueError(f"cross takes vectors of 3 elements, got {sizes[0]} and {sizes[1]}")
+    x0, x1, x2, y0, y1, y2 = broadcast_arrays(*_components(x), *_components(y))
+    parts = [
+        sub(mul(x1, y2), mul(x2, y1)),
+        sub(mul(x2, y0), mul(x0, y2)),
+        sub(mul(x0, y1), mul(x1, y0)),
+    ]
     # On CPU whole components one behind the other are written fast, and then moved.
-    return moveaxis(stack([first, second, third], 0), 0, axisc)
+    return moveaxis(stack(parts, 0), 0, axisc)
 
 
 def _components(x: Any) -> list[Any]:
     return [index_in_dim(x, i, np.ndim(x) - 1, keepdims=False) for i in range(np.shape(x)[-1])]
-
-
-def _times(x: Any, y: Any) -> Any:
-    """Return a product, None standing for zero."""
-    return None if x is None or y is None else mul(x, y)
-
-
-def _difference(x: Any, y: Any) -> Any:
-    """Return a difference, None standing for zero."""
-    if y is None:
-        return x
-    return neg(y) if x is None else sub(x, y)

@@ -67,7 +67,7 @@ def arange(
 
     Raises:
       ConcretizationTypeError: an argument is traced, so the length is not known.
-      TypeError: an argument is no number.
+      TypeError: an argument is no number, or ``dtype`` is bool.
       ZeroDivisionError: ``step`` is 0.
 
     >>> import jxkernel.numpy as jnp
@@ -91,6 +91,8 @@ def arange(
         found = dtypes.canonicalize_dtype(dtypes.result_type(*known))
     else:
         found = user_dtype(dtype, "arange")
+        if found in dtypes.BOOLEAN:
+            raise TypeError("arange got dtype=bool: booleans are not counted")
     if any(map(is_symbolic, (first, last, distance))):
         size = greater(-((first - last) // distance), 0)
     else:

@@ -26,7 +26,6 @@ from jxkernel.numpy.promotion import (
     promote_dtypes,
     refuse_out,
 )
-from jxkernel.numpy.shapes import atleast_1d
 from jxkernel.numpy.taking import nonzero
 from jxkernel.primitives.arguments import sequence
 from jxkernel.primitives.elementwise.complex import complex as with_parts
@@ -73,7 +72,8 @@ def where(
 
     Raises:
       TypeError: an argument is no array (a list is not converted silently).
-      ValueError: only one of ``x`` and ``y`` is given, or shapes do not broadcast.
+      ValueError: only one of ``x`` and ``y`` is given, shapes do not broadcast, or without ``x``
+        and ``y`` the condition is a number.
 
     The derivative with respect to a value not chosen is exactly zero, also where it is NaN.
 
@@ -84,7 +84,7 @@ def where(
     """
     if x is None and y is None:
         check_arguments("where", condition)
-        return nonzero(atleast_1d(condition), size=size, fill_value=fill_value)
+        return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
         raise ValueError("where takes both x and y, or neither")
     if size is not None or fill_value is not None:

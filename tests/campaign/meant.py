@@ -300,9 +300,9 @@ TABLE = (
     ),
     Meant(
         "value",
-        "Densities of NaN are NaN, and those of large parameters lose their digits in both.",
-        program=r"nan|inf|e\+?\d\d|\d{5}",
-        made=r"(gamma|chi2)\.logpdf\(",
+        "Densities of NaN and of invalid parameters are NaN, and those of large ones exact here.",
+        program=r"nan|inf|e\+?\d\d|\d{5}|-\d|0\.0",
+        made=r"(gamma|chi2|beta|pareto|gennorm|poisson|binom|t)\.(log)?(pd|pm|cd|s)f\(",
     ),
     Meant(
         "value",

@@ -297,7 +297,11 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "pareto.cdf at its end": (lambda x: stats.pareto.cdf(x, 2.0), [(1.0, 2.0), (0.5, 0.0)]),
     "vonmises.logpdf in kappa": (lambda k: stats.vonmises.logpdf(2.0, k), [(0.0, np.cos(2.0))]),
     "gamma.sf": (lambda x: stats.gamma.sf(x, 0.5), [(-1.0, 0.0), (np.inf, 0.0)]),
-    "gamma.logcdf": (lambda x: stats.gamma.logcdf(x, 2.0), [(np.inf, 0.0)]),
+    "gamma.logcdf": (lambda x: stats.gamma.logcdf(x, 2.0), [(np.inf, 0.0), (-1.0, 0.0)]),
+    "beta.logcdf": (lambda x: stats.beta.logcdf(x, 0.5, 0.5), [(0.0, 0.0), (-1.0, 0.0)]),
+    "beta.logsf": (lambda x: stats.beta.logsf(x, 0.5, 0.5), [(1.0, 0.0), (2.0, 0.0)]),
+    "t.logpdf far out, in df": (lambda n: stats.t.logpdf(1e20, n), [(2.0, -44.8982)]),
+    "t.logpdf of infinite df": (lambda x: stats.t.logpdf(x, np.inf), [(1.5, -1.5)]),
     "truncnorm.logpdf in a": (
         lambda a: stats.truncnorm.logpdf(0.0, a, 0.5),
         [(-np.inf, 0.0), (-30.0, 0.0)],
@@ -339,14 +343,26 @@ INVALID: list[tuple[str, tuple[Any, ...]]] = [
     ("bernoulli.logpmf", (0.5, [-0.1, 1.1, np.nan])),
     ("beta.logpdf", (0.5, [-1.0, 0.0, 1.0, np.nan], [1.0, 1.0, 0.0, 1.0])),
     ("beta.pdf", (2.0, 0.0, 1.0)),
+    ("beta.cdf", ([-1.0, 0.5, 2.0, 0.5], [0.0, -1.0, 1.0, np.nan], [1.0, 1.0, 0.0, 1.0])),
+    ("beta.logcdf", ([-1.0, 0.5, 2.0], [0.0, -1.0, 1.0], [1.0, 1.0, 0.0])),
+    ("beta.sf", ([-1.0, 0.5, 2.0], [0.0, -1.0, 1.0], [1.0, 1.0, 0.0])),
+    ("beta.logsf", ([-1.0, 0.5, 2.0], [0.0, -1.0, 1.0], [1.0, 1.0, 0.0])),
     ("betabinom.logpmf", (1.0, [-1, 0.5, 2, 2], [1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 1.0, -1.0])),
     ("binom.logpmf", (1.0, [-1, 0.5, 2, 2], [0.5, 0.5, -0.1, 1.1])),
     ("chi2.cdf", ([0.5, 0.0, np.inf], [0.0, -1.0, np.nan])),
+    ("chi2.logpdf", ([1.0, 1.0, -1.0], [0.0, -1.0, np.nan])),
     ("gamma.sf", ([0.5, 0.0, np.inf], [0.0, -1.0, np.nan])),
+    ("gamma.pdf", ([1.0, 1.0, -1.0], [0.0, -1.0, np.nan])),
+    ("gennorm.logpdf", ([0.0, 1.0], [0.0, -1.0])),
     ("gennorm.cdf", ([0.0, 1.0], [-1.0, 0.0])),
     ("geom.pmf", (1.0, [-0.1, 0.0, 1.1, np.nan])),
     ("nbinom.logpmf", (1.0, [0.0, -1.0, 2.0, 2.0], [0.5, 0.5, 0.0, 1.1])),
     ("pareto.sf", ([0.5, 2.0], [0.0, -1.0])),
+    ("pareto.logpdf", ([0.5, 2.0, 0.5], [0.0, -1.0, np.nan])),
+    ("pareto.logcdf", ([0.5, 2.0, 0.5], [0.0, -1.0, np.nan])),
+    ("poisson.logpmf", ([-1.0, 0.0, 0.5], [-1.0, -1.0, np.nan])),
+    ("poisson.cdf", ([-1.0, -1.0], [-1.0, np.nan])),
+    ("t.logpdf", ([0.0, 1.0], [0.0, -1.0])),
     ("vonmises.logpdf", (0.5, [-1.0, np.nan])),
 ]
 
@@ -362,6 +378,60 @@ def test_parameters_outside_of_their_domain_have_no_probability(
         wanted = getattr(getattr(reference, distribution), function)(*arrays)
     assert np.isnan(wanted).all()
     assert np.isnan(getattr(getattr(stats, distribution), function)(*arrays)).all()
+
+
+# A density, its arguments, and those whose slopes are compared with differences.
+LARGE: list[tuple[str, tuple[float, ...], tuple[int, ...]]] = [
+    ("gamma.logpdf", (1e6, 1e6), (0, 1)),
+    ("gamma.logpdf", (1.002e6, 1e6), (0, 1)),
+    ("gamma.logpdf", (17.0, 16.0), (0, 1)),
+    ("gamma.logpdf", (3e4, 2e4), (0, 1)),
+    ("chi2.logpdf", (1e6, 1e6), (0, 1)),
+    ("poisson.logpmf", (1e6, 1.001e6), (1,)),
+    ("poisson.logpmf", (20.0, 1e-3), (1,)),
+    ("binom.logpmf", (5e5, 1e6, 0.501), (2,)),
+    ("binom.logpmf", (16.0, 32.0, 0.4), (2,)),
+    ("nbinom.logpmf", (1e6, 1e6, 0.5), (1,)),
+    ("beta.logpdf", (0.5, 1e6, 1e6), (1, 2)),
+    ("beta.logpdf", (0.25, 1e5, 3e5), (0, 1, 2)),
+    ("t.logpdf", (1.0, np.inf), (0,)),
+    ("t.logpdf", (1e20, 2.0), (0, 1)),
+    ("cauchy.logpdf", (-1e20,), (0,)),
+    ("gumbel_r.logsf", (9.9,), (0,)),
+    ("gumbel_r.logsf", (100.0,), (0,)),
+    ("gumbel_l.logcdf", (-100.0,), (0,)),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "sloped"), LARGE)
+def test_large_parameters_and_far_tails_keep_their_digits(
+    name: str, args: tuple[float, ...], sloped: tuple[int, ...]
+) -> None:
+    distribution, function = name.split(".")
+    ours = getattr(getattr(stats, distribution), function)
+    theirs = getattr(getattr(reference, distribution), function)
+    held = [np.float32(x) for x in args]
+    exact = [float(x) for x in held]
+    np.testing.assert_allclose(ours(*held), theirs(*exact), rtol=3e-6)
+    for place in sloped:
+        step = abs(exact[place]) * 1e-5
+        low, high = list(exact), list(exact)
+        low[place] -= step
+        high[place] += step
+        slope = (theirs(*high) - theirs(*low)) / (high[place] - low[place])
+        found = jx.grad(ours, place)(*held)
+        np.testing.assert_allclose(found, slope, rtol=5e-3, err_msg=f"by argument {place}")
+
+
+@pytest.mark.parametrize("a", [15.5, 16.0, 40.0, 1e3, 1e5])
+def test_densities_of_large_parameters_in_double_precision(a: float) -> None:
+    with enable_x64(True):
+        for x in (0.5 * a, 0.9 * a, a, 1.3 * a):
+            exact = reference.gamma.logpdf(x, a)
+            np.testing.assert_allclose(stats.gamma.logpdf(x, a), exact, rtol=1e-9, atol=1e-9)
+            k, n = np.floor(a), 2 * np.floor(a)
+            exact = reference.binom.logpmf(k, n, 0.4)
+            np.testing.assert_allclose(stats.binom.logpmf(k, n, 0.4), exact, rtol=1e-9)
 
 
 def test_ends_of_the_real_line_have_no_density() -> None:

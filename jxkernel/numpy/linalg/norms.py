@@ -50,7 +50,7 @@ def _of_vectors(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: bo
     if ord == np.inf:
         return greatest(size, initial=0, **how)
     if ord == -np.inf:
-        return least(size, initial=np.inf if dtype in dtypes.INEXACT else None, **how)
+        return least(size, **how)
     if ord == 0:
         return total(cast(size != 0, size.dtype), **how)
     if ord == 1:
@@ -72,11 +72,11 @@ def _of_matrices(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: b
         if ord == "nuc":
             found = total(s, axis=-1)
         else:
-            found = greatest(s, axis=-1, initial=0) if ord == 2 else least(s, -1, initial=np.inf)
+            found = greatest(s, axis=-1, initial=0) if ord == 2 else least(s, -1)
     else:
         sums = total(abs(x), axis=-2 if ord in (1, -1) else -1)
         upper = ord in (1, np.inf)
-        found = greatest(sums, -1, initial=0) if upper else least(sums, -1, initial=np.inf)
+        found = greatest(sums, -1, initial=0) if upper else least(sums, -1)
     return expand_dims(found, axes) if keepdims else found
 
 
@@ -104,7 +104,8 @@ def norm(
 
     Raises:
       TypeError: ``x`` is no array, or of a dtype without a kernel where one is needed.
-      ValueError: an axis does not exist, there are more than two, or ``ord`` does not fit.
+      ValueError: an axis does not exist, there are more than two, ``ord`` does not fit, or it is
+        the least of nothing.
 
     The derivative at 0 is 0.
 

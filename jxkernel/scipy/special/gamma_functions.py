@@ -242,13 +242,13 @@ def _betaln(a: Any, b: Any) -> Any:
     beside = jnp.where(apart & (small > 0), small, 1)
     total = safe + beside
     # log Γ(b) - log Γ(a + b) = -(b - 1/2) log(1 + a/b) - a log(a + b) + a + remainders.
-    change = _remainder(safe) - _remainder(total)
+    change = stirling_remainder(safe) - stirling_remainder(total)
     ratio = beside - (safe - 0.5) * jnp.log1p(beside / safe) - beside * jnp.log(total) + change
     value = jnp.where(apart & (small > 0), ops.lgamma(beside) + ratio, direct)
     return jnp.where((small == 0) & (large >= 0), np.inf, value)
 
 
-def _remainder(a: Any) -> Any:
+def stirling_remainder(a: Any) -> Any:
     """Return what Stirling's formula leaves of log Γ(a), for a ≥ 10."""
     square = 1 / (a * a)
     rest = jnp.full_like(a, _STIRLING[5])

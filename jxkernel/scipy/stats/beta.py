@@ -6,7 +6,8 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.scipy.special import betainc, betaln, xlog1py, xlogy
-from jxkernel.scipy.stats.families import Continuous
+from jxkernel.scipy.stats.families import Continuous, log_probability
+from jxkernel.scipy.stats.saddle_point import LEAST, log_binomial
 
 __all__ = [
     "cdf",
@@ -19,26 +20,39 @@ __all__ = [
 
 
 def _logpdf(z: Any, a: Any, b: Any) -> Any:
+    """Return the logarithm of the density, in two forms: one is for large parameters."""
     inside = (z >= 0) & (z <= 1)
-    safe = jnp.where(inside, z, 0.5)
-    value = xlogy(a - 1, safe) + xlog1py(b - 1, -safe) - betaln(a, b)
-    return jnp.where((a > 0) & (b > 0), jnp.where(inside, value, -np.inf), np.nan)
+    large = (jnp.minimum(a, b) >= LEAST) & (a + b < np.inf) & (z > 0) & (z < 1)
+    safe, few, fewer = (jnp.where(inside & ~large, x, 0.5) for x in (z, a, b))
+    direct = xlogy(few - 1, safe) + xlog1py(fewer - 1, -safe) - betaln(few, fewer)
+    within = jnp.where(large, z, 0.5)
+    many, more = (jnp.where(large, x, LEAST) for x in (a, b))
+    ends = jnp.log(within) + jnp.log1p(-within) - jnp.log(many) - jnp.log(more / (many + more))
+    saddle = log_binomial(many, more, within, 1 - within) - ends
+    value = jnp.where(inside, jnp.where(large, saddle, direct), -np.inf)
+    return jnp.where((a > 0) & (b > 0), value, np.nan)
 
 
 def _cdf(z: Any, a: Any, b: Any) -> Any:
-    return betainc(a, b, jnp.clip(z, 0, 1))
+    return jnp.where((a > 0) & (b > 0), betainc(a, b, jnp.clip(z, 0, 1)), np.nan)
 
 
 def _logcdf(z: Any, a: Any, b: Any) -> Any:
-    return jnp.log(_cdf(z, a, b))
+    """Return log I, that of 0 below the support, where the slope of I may be infinite."""
+    above = z > 0
+    value = jnp.where(above, _cdf(jnp.where(above, z, 1), a, b), 0)
+    return jnp.where((a > 0) & (b > 0), log_probability(value), np.nan)
 
 
 def _sf(z: Any, a: Any, b: Any) -> Any:
-    return betainc(b, a, 1 - jnp.clip(z, 0, 1))
+    return jnp.where((a > 0) & (b > 0), betainc(b, a, 1 - jnp.clip(z, 0, 1)), np.nan)
 
 
 def _logsf(z: Any, a: Any, b: Any) -> Any:
-    return jnp.log(_sf(z, a, b))
+    """Return log(1 - I), that of 0 above the support, where the slope of I may be infinite."""
+    below = z < 1
+    value = jnp.where(below, _sf(jnp.where(below, z, 0), a, b), 0)
+    return jnp.where((a > 0) & (b > 0), log_probability(value), np.nan)
 
 
 _BETA = Continuous(

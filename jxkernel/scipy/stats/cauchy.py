@@ -4,7 +4,7 @@ from math import log, pi
 from typing import Any
 
 import jxkernel.numpy as jnp
-from jxkernel.scipy.stats.families import Continuous
+from jxkernel.scipy.stats.families import Continuous, log1p_square
 
 __all__ = [
     "cdf",
@@ -19,7 +19,7 @@ __all__ = [
 
 
 def _logpdf(z: Any) -> Any:
-    return -log(pi) - jnp.log1p(z * z)
+    return -log(pi) - log1p_square(z, jnp.ones_like(z))
 
 
 def _cdf(z: Any) -> Any:

@@ -3,11 +3,9 @@
 from math import log
 from typing import Any
 
-import numpy as np
-
-import jxkernel.numpy as jnp
-from jxkernel.scipy.special import gammainc, gammaincc, gammaln, xlogy
-from jxkernel.scipy.stats.families import Continuous, between_ends
+from jxkernel.scipy.special import gammainc, gammaincc
+from jxkernel.scipy.stats.families import Continuous, between_ends, log_probability
+from jxkernel.scipy.stats.gamma import standard_logpdf as gamma_logpdf
 
 __all__ = [
     "cdf",
@@ -20,10 +18,7 @@ __all__ = [
 
 
 def _logpdf(z: Any, df: Any) -> Any:
-    inside = z >= 0
-    half = jnp.where(inside, z, 1) / 2
-    value = xlogy(df / 2 - 1, half) - half - gammaln(df / 2) - log(2)
-    return jnp.where(inside, value, -np.inf)
+    return gamma_logpdf(z / 2, df / 2) - log(2)
 
 
 def _cdf(z: Any, df: Any) -> Any:
@@ -31,7 +26,7 @@ def _cdf(z: Any, df: Any) -> Any:
 
 
 def _logcdf(z: Any, df: Any) -> Any:
-    return jnp.log(_cdf(z, df))
+    return log_probability(_cdf(z, df))
 
 
 def _sf(z: Any, df: Any) -> Any:
@@ -39,7 +34,7 @@ def _sf(z: Any, df: Any) -> Any:
 
 
 def _logsf(z: Any, df: Any) -> Any:
-    return jnp.log(_sf(z, df))
+    return log_probability(_sf(z, df))
 
 
 _CHI2 = Continuous("chi2", "the chi-square distribution", df="the degrees of freedom, positive.")

@@ -20,7 +20,17 @@ from jxkernel.scipy.special.elementwise import computed
 Weakness: TypeAlias = bool | tuple[int, ...]
 """The operands that are numbers where a result is weak, among x, loc, scale and the parameters."""
 
-__all__ = ["Continuous", "Discrete", "between_ends", "density", "log_of_rest", "whole"]
+__all__ = [
+    "Continuous",
+    "Discrete",
+    "between_ends",
+    "density",
+    "log1p_square",
+    "log_gumbel_rest",
+    "log_of_rest",
+    "log_probability",
+    "whole",
+]
 
 
 def _standardized(
@@ -160,6 +170,28 @@ def log_of_rest(log_p: Any) -> Any:
     small = jnp.where(near, log_p, -1)
     large = jnp.where(near, -1, log_p)
     return jnp.where(near, jnp.log(-jnp.expm1(small)), jnp.log1p(-jnp.exp(large)))
+
+
+def log_gumbel_rest(z: Any) -> Any:
+    """Return log(1 - exp(-exp(-z))): of a small t = exp(-z) it is -z - t/2 + t²/24."""
+    far = z > 10
+    t = jnp.exp(-jnp.where(far, z, 10))
+    near = log_of_rest(-jnp.exp(-jnp.where(far, 10, z)))
+    return jnp.where(far, -z - t / 2 + t * t / 24, near)
+
+
+def log1p_square(z: Any, over: Any) -> Any:
+    """Return log(1 + z²/over), also where the square is beyond the dtype."""
+    far = z * z / over == np.inf
+    near = jnp.where(far, 0, z)
+    beyond = 2 * jnp.log(jnp.where(far, abs(z), 1)) - jnp.log(over)
+    return jnp.where(far, beyond, jnp.log1p(near * near / over))
+
+
+def log_probability(p: Any) -> Any:
+    """Return log(p), and at 0 one without a derivative."""
+    never = p == 0
+    return jnp.where(never, -np.inf, jnp.log(jnp.where(never, 1, p)))
 
 
 _UNSHIFTED = {"loc": 0, "scale": 1}

@@ -24,7 +24,7 @@ def _power(z: Any, beta: Any) -> Any:
 
 
 def _logpdf(z: Any, beta: Any) -> Any:
-    return jnp.log(beta / 2) - gammaln(1 / beta) - _power(z, beta)
+    return jnp.where(beta > 0, jnp.log(beta / 2) - gammaln(1 / beta) - _power(z, beta), np.nan)
 
 
 def _share_below(z: Any, beta: Any) -> Any:

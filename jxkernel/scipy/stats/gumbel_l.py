@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.scipy.stats.families import Continuous, log_of_rest
+from jxkernel.scipy.stats.families import Continuous, log_gumbel_rest
 
 __all__ = [
     "cdf",
@@ -27,7 +27,7 @@ def _cdf(z: Any) -> Any:
 
 
 def _logcdf(z: Any) -> Any:
-    return log_of_rest(-jnp.exp(z))
+    return log_gumbel_rest(-z)
 
 
 def _sf(z: Any) -> Any:

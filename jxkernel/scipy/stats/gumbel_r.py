@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.scipy.stats.families import Continuous, log_of_rest
+from jxkernel.scipy.stats.families import Continuous, log_gumbel_rest
 
 __all__ = [
     "cdf",
@@ -35,7 +35,7 @@ def _sf(z: Any) -> Any:
 
 
 def _logsf(z: Any) -> Any:
-    return log_of_rest(-jnp.exp(-z))
+    return log_gumbel_rest(z)
 
 
 def _ppf(p: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel.scipy.special import gammaln, xlog1py, xlogy
 from jxkernel.scipy.stats.families import Discrete, whole
+from jxkernel.scipy.stats.saddle_point import LEAST, log_binomial
 
 __all__ = [
     "logpmf",
@@ -15,10 +16,16 @@ __all__ = [
 
 
 def _logpmf(k: Any, n: Any, p: Any) -> Any:
+    """Return the logarithm of a probability, in two forms: one is for large counts."""
     inside = (k >= 0) & whole(k)
-    safe = jnp.where(inside, k, 0)
-    ways = gammaln(n + safe) - gammaln(n) - gammaln(safe + 1)
-    value = jnp.where(inside, ways + xlogy(n, p) + xlog1py(safe, -p), -np.inf)
+    large = inside & (jnp.minimum(k, n) >= LEAST) & (n + k < np.inf)
+    few, fails = jnp.where(large, 1, n), jnp.where(inside & ~large, k, 0)
+    ways = gammaln(few + fails) - gammaln(few) - gammaln(fails + 1)
+    direct = ways + xlogy(few, p) + xlog1py(fails, -p)
+    many, more = (jnp.where(large, x, LEAST) for x in (n, k))
+    within = jnp.where(large, p, 0.5)
+    saddle = log_binomial(many, more, within, 1 - within) + jnp.log(many / (many + more))
+    value = jnp.where(inside, jnp.where(large, saddle, direct), -np.inf)
     return jnp.where((n > 0) & (p > 0) & (p <= 1), value, np.nan)
 
 

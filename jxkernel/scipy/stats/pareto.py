@@ -20,7 +20,8 @@ __all__ = [
 
 def _logpdf(z: Any, b: Any) -> Any:
     inside = z >= 1
-    return jnp.where(inside, jnp.log(b) - (b + 1) * jnp.log(jnp.where(inside, z, 1)), -np.inf)
+    value = jnp.log(b) - (b + 1) * jnp.log(jnp.where(inside, z, 1))
+    return jnp.where(b > 0, jnp.where(inside, value, -np.inf), np.nan)
 
 
 def _logsf(z: Any, b: Any) -> Any:
@@ -39,7 +40,8 @@ def _cdf(z: Any, b: Any) -> Any:
 
 def _logcdf(z: Any, b: Any) -> Any:
     inside = z > 1
-    return jnp.where(inside, log_of_rest(_logsf(jnp.where(inside, z, 2), b)), -np.inf)
+    value = jnp.where(inside, log_of_rest(_logsf(jnp.where(inside, z, 2), b)), -np.inf)
+    return jnp.where(b > 0, value, np.nan)
 
 
 def _ppf(q: Any, b: Any) -> Any:

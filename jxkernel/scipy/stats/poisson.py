@@ -10,6 +10,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import gammaincc, gammaln, xlogy
 from jxkernel.scipy.special.elementwise import computed
 from jxkernel.scipy.stats.families import Discrete, whole
+from jxkernel.scipy.stats.saddle_point import LEAST, log_poisson
 
 __all__ = [
     "cdf",
@@ -20,14 +21,20 @@ __all__ = [
 
 
 def _logpmf(k: Any, mu: Any) -> Any:
+    """Return the logarithm of a probability, in two forms: one is for large counts."""
     inside = (k >= 0) & whole(k)
-    safe = jnp.where(inside, k, 0)
-    return jnp.where(inside, xlogy(safe, mu) - gammaln(safe + 1) - mu, -np.inf)
+    large = inside & (k >= LEAST) & (k < np.inf) & (mu >= 0) & (mu < np.inf)
+    few, slow = jnp.where(inside & ~large, k, 0), jnp.where(large, 1, mu)
+    direct = xlogy(few, slow) - gammaln(few + 1) - slow
+    many = log_poisson(jnp.where(large, k, LEAST), jnp.where(large, mu, LEAST))
+    value = jnp.where(inside, jnp.where(large, many, direct), -np.inf)
+    return jnp.where(mu >= 0, value, np.nan)
 
 
 def _cdf(k: Any, mu: Any) -> Any:
     inside = k >= 0
-    return jnp.where(inside, gammaincc(jnp.floor(jnp.where(inside, k, 0)) + 1, mu), 0)
+    value = jnp.where(inside, gammaincc(jnp.floor(jnp.where(inside, k, 0)) + 1, mu), 0)
+    return jnp.where(mu >= 0, value, np.nan)
 
 
 _TERMS = 250

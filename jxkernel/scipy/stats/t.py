@@ -1,10 +1,13 @@
 """Student's t distribution."""
 
+from math import log, pi
 from typing import Any
+
+import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.scipy.special import betaln
-from jxkernel.scipy.stats.families import Continuous
+from jxkernel.scipy.stats.families import Continuous, log1p_square
 
 __all__ = [
     "logpdf",
@@ -13,9 +16,13 @@ __all__ = [
 
 
 def _logpdf(z: Any, df: Any) -> Any:
-    """Γ((n + 1)/2) / (Γ(n/2) √π) is 1 / B(n/2, 1/2), in which nothing cancels."""
-    scale = -betaln(df / 2, jnp.full_like(df, 0.5)) - 0.5 * jnp.log(df)
-    return scale - 0.5 * (df + 1) * jnp.log1p(z * z / df)
+    """Γ((n + 1)/2) / (Γ(n/2) √π) is 1 / B(n/2, 1/2), in which nothing cancels; normal for n = ∞."""
+    normal = df == np.inf
+    finite = jnp.where(normal, 1, df)
+    scale = -betaln(finite / 2, jnp.full_like(df, 0.5)) - 0.5 * jnp.log(finite)
+    value = scale - 0.5 * (finite + 1) * log1p_square(z, finite)
+    limit = -0.5 * (z * z + log(2 * pi))
+    return jnp.where(df > 0, jnp.where(normal, limit, value), np.nan)
 
 
 _T = Continuous("t", "Student's t distribution", df="the degrees of freedom, positive.")
