@@ -431,14 +431,21 @@ TABLE = (
     Meant(
         "value",
         "A complex number is true where either part is not 0.",
+        program="complex",
         made=r"\b(any|all)\(",
-        leaves=_of("complex64|complex128"),
     ),
     Meant(
         "value",
-        "Variances of unsigned numbers are not computed modulo 256.",
-        program=r"'uint8'",
-        made=r"standardize\(",
+        "Unsigned numbers are converted before they are squared or negated.",
+        program=r"'uint\d+'",
+        made=r"standardize\(|log_sigmoid\(",
+    ),
+    Meant(
+        "value",
+        "Spacing has the sign of its number, as in NumPy, in 16 bits too.",
+        program=r"float16",
+        made=r"spacing\(",
+        leaves=_of("b?float16"),
     ),
     Meant(
         "value",
