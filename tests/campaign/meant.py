@@ -450,7 +450,7 @@ TABLE = (
     Meant(
         "value",
         "What has a limit has it where exponentials overflow, and in 8 bits.",
-        made=r"gumbel_[rl]\.logpdf\(|cumlogsumexp\(",
+        made=r"gumbel_[rl]\.logpdf\(|cumlogsumexp\(|trapezoid\(|quantile\(|\bbeta(ln)?\(",
         leaves=NOT_A_NUMBER,
     ),
     Meant(
@@ -461,6 +461,12 @@ TABLE = (
         leaves=_of("float32"),
     ),
     Meant("weak", "Signs of determinants are strong.", made=r"slogdet\(", leaves=_strong),
+    Meant(
+        "value",
+        "The determinant of what holds NaN or infinities has no sign, as in NumPy.",
+        made=r"slogdet\(",
+        leaves=_where(lambda a, b: np.isnan(a) & (np.abs(b) == 1)),
+    ),
     Meant(
         "refused",
         "What is no reference, type, length or number of the dtype is refused where it is given.",
