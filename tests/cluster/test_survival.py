@@ -110,23 +110,27 @@ def test_an_interrupt_reaches_all_ranks(pair, spmd, tmp_path, cell):
 
 
 def test_an_interrupt_while_ranks_are_asked_reaches_those_that_were(
-    pair, spmd, two_engines, monkeypatch
+    pair, spmd, two_engines, monkeypatch, tmp_path
 ):
     spmd(VALUES)
-    send = two_engines.engines.apply
+    send, begun = two_engines.engines.apply, tmp_path / "begun"
 
     def apply(rank, function, *args):
         reply = send(rank, function, *args)
         if function is not engine.start or "cell" not in args:
             return reply
         monkeypatch.undo()
+        deadline = time.monotonic() + 60
+        while not begun.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(two_engines.engines, "apply", apply)
-    cell = "import threading, time\nmine = threading.current_thread()\nwhile True: time.sleep(0.01)"
+    endless = f"open({str(begun)!r}, 'w').close()\n    while True: time.sleep(0.01)"
+    cell = f"import threading\nended = threading.Event()\ntry:\n    {endless}\nfinally: ended.set()"
     assert isinstance(spmd(cell).error, KeyboardInterrupt)
-    ran = spmd("if rank == 0: mine.join(30)\nrank == 0 and mine.is_alive(), float(total(x))")
-    assert ran.shown == [{"text/plain": "(False, 6.0)"}], ran.printed
+    ran = spmd("rank == 1 or ended.wait(30), float(total(x))")
+    assert ran.shown == [{"text/plain": "(True, 6.0)"}], ran.printed
 
 
 @pytest.mark.slow
