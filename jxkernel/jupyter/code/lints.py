@@ -30,19 +30,19 @@ def lint(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
       tree: the cell.
       namespace: the notebook's variables, to tell which names are the random module.
     """
+    parts = _Parts(tree)
     found = [
         (
             line,
             f"{code} gives a changed copy, which is dropped; {name} stays as it is: "
             f"write {name} = {code}",
         )
-        for line, code, name in dropped_updates(tree)
+        for line, code, name in _dropped(parts)
     ]
-    for scope in ast.walk(tree):
-        if isinstance(scope, _Scope):
-            keys = _Keys(namespace)
-            keys.block(scope.body)
-            found += keys.found
+    for scope in parts.scopes:
+        keys = _Keys(namespace, parts)
+        keys.block(scope.body)
+        found += keys.found
     return [f"line {line}: {message}" for line, message in sorted(set(found))]
 
 
@@ -51,26 +51,77 @@ def dropped_updates(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
 
     The last line of a cell is shown, so it is taken.
     """
-    shown = tree.body[-1] if tree.body else None
-    for node in ast.walk(tree):
-        match node:
-            case ast.Expr(
-                value=ast.Call(
-                    func=ast.Attribute(
-                        attr=update,
-                        value=ast.Subscript(value=ast.Attribute(attr="at", value=array)),
-                    )
+    return _dropped(_Parts(tree))
+
+
+def _dropped(parts: _Parts) -> Iterator[tuple[int, str, str]]:
+    for node in parts.alone:
+        match node.value:
+            case ast.Call(
+                func=ast.Attribute(
+                    attr=update,
+                    value=ast.Subscript(value=ast.Attribute(attr="at", value=array)),
                 )
-            ) if update in _UPDATES and node is not shown:
+            ) if update in _UPDATES:
                 yield node.lineno, ast.unparse(node), ast.unparse(array)
+
+
+class _Parts:
+    """What is looked at in a cell, gathered in one walk.
+
+    Attributes:
+      scopes: the cell, and its functions.
+      alone: the expressions that are statements, without the last line, which is shown.
+      calls: the calls of each statement, without those of the statements and functions inside it.
+      bound: the names that each statement binds or deletes, likewise.
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.scopes: list[_Scope] = [tree]
+        self.alone: list[ast.Expr] = []
+        self.calls: dict[ast.stmt, list[ast.Call]] = {}
+        self.bound: dict[ast.stmt, list[str]] = {}
+        statements: list[ast.stmt] = list(tree.body)
+        for statement in statements:
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                self.scopes.append(statement)
+            elif isinstance(statement, ast.Expr) and statement is not tree.body[-1]:
+                self.alone.append(statement)
+            self._read(statement, statements)
+
+    def _read(self, statement: ast.stmt, statements: list[ast.stmt]) -> None:
+        """Note the parts of a statement; those inside it are put at the end of ``statements``."""
+        calls = self.calls[statement] = []
+        bound = self.bound[statement] = []
+        waiting: list[ast.AST] = [statement]
+        while waiting:
+            node = waiting.pop()
+            # A name has one child, its context; a walk is mostly names and constants.
+            if isinstance(node, ast.Name):
+                if not isinstance(node.ctx, ast.Load):
+                    bound.append(node.id)
+                continue
+            if isinstance(node, ast.Constant):
+                continue
+            if isinstance(node, ast.Call):
+                calls.append(node)
+            for field in node._fields:
+                value = getattr(node, field, None)
+                for child in value if type(value) is list else (value,):
+                    if isinstance(child, ast.stmt):
+                        statements.append(child)
+                    elif isinstance(child, ast.AST) and type(child) is not ast.Lambda:
+                        waiting.append(child)
+        calls.sort(key=lambda call: (call.lineno, call.col_offset))
 
 
 class _Keys:
     """Follows the statements of one scope and notes where a random key is used again."""
 
-    def __init__(self, namespace: Mapping[str, Any]) -> None:
+    def __init__(self, namespace: Mapping[str, Any], parts: _Parts) -> None:
         self.found: list[tuple[int, str]] = []
         self._namespace = namespace
+        self._parts = parts
         self._used: dict[str, int] = {}
         self._is_again = False
 
@@ -82,12 +133,10 @@ class _Keys:
 
     def _statement(self, statement: ast.stmt) -> None:
         inner = [getattr(statement, part, []) for part in ("body", "orelse", "finalbody")]
-        for node in _own_nodes(statement):
-            if isinstance(node, ast.Call):
-                self._call(node)
-        for node in _own_nodes(statement):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                self._used.pop(node.id, None)
+        for call in self._parts.calls[statement]:
+            self._call(call)
+        for name in self._parts.bound[statement]:
+            self._used.pop(name, None)
         if isinstance(statement, ast.If):
             # Only one branch runs: what one uses is not used before the other.
             before, after = dict(self._used), dict[str, int]()
@@ -138,16 +187,3 @@ class _Keys:
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             value = getattr(self._namespace.get(node.value.id), node.attr, None)
         return isinstance(value, ModuleType) and value.__name__ == _RANDOM
-
-
-def _own_nodes(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes of a statement itself, without the statements and functions inside it."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop(0)
-        yield node
-        waiting += [
-            child
-            for child in ast.iter_child_nodes(node)
-            if not isinstance(child, ast.stmt | ast.Lambda)
-        ]
