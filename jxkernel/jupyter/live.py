@@ -150,12 +150,12 @@ class LiveView(ipywidgets.VBox):
         self._problem = ipywidgets.HTML()
         self._shown = ipywidgets.HTML()
         self._as_text = ipywidgets.Checkbox(
-            description="as text", tooltip="show the view as text to copy", indent=False
+            description="As text", tooltip="show the view as text to copy", indent=False
         )
         for control in (*controls, self._as_text):
             _fit(control)
         self._text = ipywidgets.Textarea(
-            description="text copy", rows=12, layout=ipywidgets.Layout(width="auto", display="none")
+            description="Text copy", rows=12, layout=ipywidgets.Layout(width="auto", display="none")
         )
         wrapped = ipywidgets.Layout(flex_flow="row wrap", max_width="100%")
         self._controls = ipywidgets.HBox([*controls, self._as_text], layout=wrapped)
@@ -378,5 +378,5 @@ def _told(error: BaseException) -> Html:
     return element(
         "div",
         element("div", "did not work: ", first, class_="warn", role="alert"),
-        details("traceback", pre(whole)),
+        details("Traceback", pre(whole)),
     )

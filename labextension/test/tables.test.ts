@@ -52,7 +52,7 @@ for (const [found, wanted] of WRITTEN) {
 
 test('rows are searched by all words, and sorted by number and text', () => {
   const ofRows = columns(ROWS);
-  const cost = ofRows.findIndex(one => one.title === 'cost');
+  const cost = ofRows.findIndex(one => one.title === 'Cost');
   const all = ROWS.map((_, index) => index);
   assert.deepEqual(sorted(ROWS, all, ofRows, { column: cost, isDown: true }), [1, 0, 2]);
   assert.deepEqual(sorted(ROWS, all, ofRows, { column: cost, isDown: false }), [2, 0, 1]);
@@ -82,8 +82,8 @@ test('the ledger counts what was built again', () => {
   };
   const bar = { row: 2, lane: 'f', stage: 'trace', start: 0, seconds: 1, fun: 'f', cell: '' };
   const timeline = { ...data.timeline, bars: [bar] };
-  assert.equal(timelineTitle({ ...data, timeline }), 'timeline from build 2 on');
-  assert.equal(timelineTitle({ ...data, timeline, rows: ROWS.slice(1) }), 'timeline');
+  assert.equal(timelineTitle({ ...data, timeline }), 'Timeline from build 2 on');
+  assert.equal(timelineTitle({ ...data, timeline, rows: ROWS.slice(1) }), 'Timeline');
   assert.equal(heading(data), '3 builds · 45 ms · 1 again');
   assert.deepEqual(
     filtered(ROWS, 'again').map(one => one.number),

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.front.jupyter import Notebook
+from tests.jupyter.test_out_of_memory import LIMIT, NEEDS
 
-__all__ = ["CELLS", "SCENES", "prepare"]
+__all__ = ["CELLS", "SCENES", "SHORTAGE", "prepare", "shortage"]
 
 SETUP = """\
 %load_ext jxkernel
@@ -44,6 +45,14 @@ CELLS = (
     "step(x, w1)",
     "%jx trace stop",
 )
+SHORTAGE = (
+    "%load_ext jxkernel\nimport jxkernel as jx, jxkernel.numpy as jnp\n"
+    "big, spare = jnp.ones((200, 1000, 1000)), jnp.ones((5000, 1000))\n"
+    f"needed = jnp.ones((5000, 1000))\n{LIMIT}",
+    NEEDS,
+)
+"""What fills a kernel, whose memory is limited then, and what does not fit any more."""
+
 BODY, EXPLORER, STAGES, LEDGER, MAP, MEMORY, TIMELINE = 1, 3, 4, 5, 6, 7, 10
 
 COSTS = """isOn => {
@@ -70,6 +79,17 @@ def prepare(notebook: Notebook) -> None:
     view.locator(".jp-mod-lit", has_text="hidden = jnp.tanh").wait_for()
     again = notebook.cell(LEDGER).get_by_role("option").filter(has_text="f32[8,4]").first
     again.click()
+
+
+def shortage(notebook: Notebook) -> Any:
+    """Runs the cells of `SHORTAGE`, and returns the last, with its buttons."""
+    notebook.page.set_viewport_size({"width": 1100, "height": 1600})
+    notebook.command("application:toggle-left-area")
+    for index in range(len(SHORTAGE)):
+        notebook.run(index)
+    cell = notebook.cell(len(SHORTAGE) - 1)
+    cell.locator(".jp-jxk-Shortage").wait_for()
+    return cell
 
 
 def _view(notebook: Notebook, index: int) -> Any:

@@ -7,7 +7,7 @@ looked at only, lies in build/front.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from tests.front.jupyter import (
     running_server,
     use_theme,
 )
-from tests.front.scenes import CELLS, SCENES, prepare
+from tests.front.scenes import CELLS, SCENES, SHORTAGE, prepare, shortage
 
 IMAGES = ROOT / "docs/images"
 THEMES = {
@@ -37,13 +37,18 @@ def main() -> None:
     IMAGES.mkdir(parents=True, exist_ok=True)
     PICTURES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home, running_browser() as browser:
-        with opened(browser, "lab", Path(home) / "lab") as notebook:
+        with opened(browser, "lab", Path(home) / "lab", CELLS) as notebook:
             prepare(notebook)
             for name, theme in THEMES.items():
                 use_theme(notebook, theme)
                 for scene, of in SCENES.items():
                     take(notebook, of(notebook).bounding_box(), f"lab-{scene}-{name}")
-        with opened(browser, "notebook", Path(home) / "notebook") as notebook:
+        with opened(browser, "lab", Path(home) / "shortage", SHORTAGE) as notebook:
+            of = shortage(notebook)
+            for name, theme in THEMES.items():
+                use_theme(notebook, theme)
+                take(notebook, of.bounding_box(), f"lab-shortage-{name}")
+        with opened(browser, "notebook", Path(home) / "notebook", CELLS[:4]) as notebook:
             notebook.run_all()
             notebook.page.set_viewport_size({"width": 1000, "height": 540})
             notebook.select(0)
@@ -54,10 +59,10 @@ def main() -> None:
 
 
 @contextmanager
-def opened(browser: Any, app: str, home: Path) -> Iterator[Notebook]:
-    """The notebook of all scenes, open in an application."""
+def opened(browser: Any, app: str, home: Path, cells: Sequence[str]) -> Iterator[Notebook]:
+    """A notebook of scenes, open in an application."""
     with running_server(app, home) as server:
-        server.write("layer.ipynb", *(CELLS if app == "lab" else CELLS[:4]))
+        server.write("layer.ipynb", *cells)
         notebook = Notebook(browser, server, "layer.ipynb")
         yield notebook
         notebook.close()

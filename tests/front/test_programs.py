@@ -91,7 +91,7 @@ def test_stages_and_comparisons_are_linked_and_searched(
     notebook.run_all()
     view = notebook.cell(1).locator(".jp-jxk-Program")
     row(view, "option", LINE).click(position={"x": 120, "y": 8})
-    for stage in ("jaxpr", "StableHLO", "optimized HLO"):
+    for stage in ("jaxpr", "StableHLO", "Optimized HLO"):
         pane = view.get_by_role("region", name=stage, exact=True)
         assert any("tanh" in text for text in lit(pane)), stage
     view.get_by_label("search in all stages").fill("stablehlo.sine")

@@ -111,7 +111,7 @@ def test_a_long_ledger_is_shown_whole_when_it_is_asked_for(
     ledger = notebook.cell(1)
     ledger.get_by_text("8 earlier builds are not shown").wait_for()
     ledger.get_by_role("button", name="Show all").click()
-    ledger.get_by_text("timeline from build 9 on").wait_for()
+    ledger.get_by_text("Timeline from build 9 on").wait_for()
     ledger.get_by_text("308 builds").wait_for()
     assert ledger.get_by_role("option").count() < 60
 
@@ -142,7 +142,7 @@ def test_a_narrow_page_cuts_nothing_and_failures_are_one_line(
     lab.write("narrow.ipynb", load, FAILS, "%jx ledger", "%jx stages jnp.sin(x)")
     notebook = opened(lab, "narrow.ipynb")
     notebook.run_all()
-    source = notebook.cell(3).get_by_role("region", name="source", exact=True)
+    source = notebook.cell(3).get_by_role("region", name="Source", exact=True)
     source.get_by_text("%jx stages jnp.sin(x)").wait_for()
 
     row = notebook.cell(2).locator(".jp-jxk-row", has_text="wrong")

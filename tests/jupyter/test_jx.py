@@ -246,10 +246,10 @@ def test_stages_stand_side_by_side(notebook: Notebook) -> None:
     view = notebook.run("%jx stages f(x)").value
     assert "stablehlo.sine" in view.text
     assert view.data["stablehlo"][2]["line"] == 2
-    assert "optimized HLO" in view.html
+    assert "Optimized HLO" in view.html
     shown = notebook.run("%%jit --show stages\ny = f(x)").shown[0]
     section = shown["application/vnd.jxkernel.jit+json"]["sections"][0]
-    assert section["title"] == "stages"
+    assert section["title"] == "Stages"
     assert any("sine" in one["text"] for one in section["stablehlo"])
     links = set(re.findall(r'href="#(\w+)"', shown["text/html"]))
     assert [link for link in links if f'id="{link}"' not in shown["text/html"]] == []

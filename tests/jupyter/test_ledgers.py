@@ -90,12 +90,12 @@ def test_totals_by_cell_and_by_line(notebook: Notebook) -> None:
     notebook.run("f(x)\nf(x[:3])")
     notebook.run("f(x[:2])")
     view = notebook.run("%jx ledger by cell").value
-    assert view.text.startswith("builds by cell")
+    assert view.text.startswith("Builds by cell")
     assert re.search(r"^In\[3\] +\d+ +1 ", view.text, re.MULTILINE)
     assert "Cell In[3], line 2" in notebook.run("%jx ledger by site").value.text
     assert "f " in notebook.run("%jx ledger by function").value.text
     html = notebook.run("%jx ledger").value.html
-    assert "by cell" in html
+    assert "By cell" in html
     assert "Cell In[3], line 2" in html
     ran = notebook.attempt("%jx ledger by size")
     assert isinstance(ran.error, UsageError)

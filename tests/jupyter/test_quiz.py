@@ -21,7 +21,7 @@ def test_exercises_are_listed_shown_and_graded(notebook: Notebook) -> None:
     shown = notebook.run("%jx quiz shapes").value
     assert "answer with: jax.quiz('shapes', YOUR GUESS)" in shown.text
     assert "reused" not in shown.text
-    assert "<details><summary>what really happens</summary>" in shown.html
+    assert "<details><summary>What really happens</summary>" in shown.html
     assert "reused 2 times" in shown.html
     assert shown.data["answer"] == "2"
     assert shown.html.count('name="jxk') == 7

@@ -43,7 +43,7 @@ def _table(found: Comparison, figure: str) -> Html:
         label: max(row.seconds(figure) or 0.0 for row in found.rows if row.label == label) or 1.0
         for label in found.labels
     }
-    head = ("function", "arguments", *FIGURES, figure, "")
+    head = ("Function", "Arguments", *FIGURES, figure, "")
     body = [
         (
             element("code", escape(row.name, 80)),

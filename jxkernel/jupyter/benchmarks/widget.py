@@ -68,9 +68,9 @@ class Benchmark(LiveView):
         self._is_running = False
         self._charted: Any = None
         self._chart = ipywidgets.Output()
-        self.run_button = ipywidgets.Button(description="run", button_style="primary")
+        self.run_button = ipywidgets.Button(description="Run", button_style="primary")
         self.figure = ipywidgets.Dropdown(
-            description="show", options=FIGURES, layout=ipywidgets.Layout(width="auto")
+            description="Show", options=FIGURES, layout=ipywidgets.Layout(width="auto")
         )
         super().__init__([self.run_button, self.figure])
         self.children = (*self.children[:2], self._chart, *self.children[2:])

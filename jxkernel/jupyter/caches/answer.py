@@ -56,9 +56,9 @@ def _remembered(session: Session) -> View:
     return stacked_view(
         "cache",
         {
-            "disk": table_view("executables on disk", ("", "in this process"), rows),
+            "disk": table_view("Executables on disk", ("", "In this process"), rows),
             "cells": table_view(
-                "cells under %%jit", ("cell", "versions", "traces"), cells, numeric=(1, 2)
+                "Cells under %%jit", ("Cell", "Versions", "Traces"), cells, numeric=(1, 2)
             ),
         },
     )

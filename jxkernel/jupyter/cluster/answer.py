@@ -97,7 +97,7 @@ def _show(session: Session, rest: list[str]) -> View:
     found = cluster_of(session)
     told = [] if found.is_whole else found.mend()
     rows = [_row(found, rank) for rank in range(found.size)]
-    head = ("rank", "host", "process", "devices", "in use", "state")
+    head = ("Rank", "Host", "Process", "Devices", "In use", "State")
     title = f"cluster of {found.size}, service at {found.address}"
     table = table_view(title, head, rows, numeric=(0, 4))
     if not told:
@@ -163,7 +163,7 @@ def _diff(session: Session, rest: list[str]) -> View:
             rows[-1] = (*rows[-1][:3], first)
     if not rows:
         return text_view("", f"The variables are the same on all {found.size} ranks.")
-    head = ("variable", "ranks", "value", "first difference")
+    head = ("Variable", "Ranks", "Value", "First difference")
     return table_view("variables that differ between ranks", head, rows)
 
 

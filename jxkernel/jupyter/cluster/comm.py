@@ -45,7 +45,7 @@ def comm(session: Session, words: str) -> View:
     total = format_duration(sum(one.seconds(link) for one in found) * 1e9)
     bytes_in_all = format_size(sum(one.bytes for one in found))
     title = f"communication of {words}: {bytes_in_all}, about {total} over {link.name}"
-    head = ("where", "line", "collective", "bytes", "axes (devices)", "time")
+    head = ("Where", "Line", "Collective", "Bytes", "Axes (devices)", "Time")
     table = table_view(title, head, rows, numeric=(3, 5))
     others = other_layouts(function, args, kwargs, sum(one.bytes for one in found), _TRY_SECONDS)
     advice = dict.fromkeys(_instead(one, others) for one in found)

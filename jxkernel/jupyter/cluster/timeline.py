@@ -17,7 +17,7 @@ __all__ = ["meetings_view"]
 
 _COLUMNS = 64
 _MEETINGS = 20
-_HEAD = ("call", "program", "last", "longest wait", "called at", "seen before at")
+_HEAD = ("Call", "Program", "Last", "Longest wait", "Called at", "Seen before at")
 
 
 def meetings_view(cells: Sequence[Cell]) -> View:

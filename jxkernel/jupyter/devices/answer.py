@@ -33,7 +33,7 @@ def devices(session: Session, words: str = "") -> View:
         for platform, wheel, state in runtime.plugin_states()
         if state != "running"
     ]
-    head = ("device", "kind", "in use", "limit", "")
+    head = ("Device", "Kind", "In use", "Limit", "")
     return table_view("devices", head, rows, numeric=(2, 3))
 
 

@@ -17,7 +17,7 @@ from jxkernel.observe.explain import format_size
 
 __all__ = ["BackendSelector"]
 
-_APPLY = element("b", "apply")
+_APPLY = element("b", "Apply")
 _SETTINGS = ("device", "cpu_devices", "x64", "precision")
 
 
@@ -48,19 +48,19 @@ class BackendSelector(LiveView):
         self._pending: dict[str, Any] = {}
         self.preview = BackendPreview(())
         wide = ipywidgets.Layout(width="auto")
-        self.device = ipywidgets.Dropdown(description="device", layout=wide)
+        self.device = ipywidgets.Dropdown(description="Device", layout=wide)
         self.cpu_devices = ipywidgets.BoundedIntText(
             description="CPU devices", min=1, max=MOST_CPU_DEVICES, layout={"width": "10em"}
         )
         self.x64 = ipywidgets.Checkbox(description="64-bit dtypes", indent=False)
         self.precision = ipywidgets.Dropdown(
-            description="precision", options=PRECISIONS, layout=wide, tooltip="of matrix products"
+            description="Precision", options=PRECISIONS, layout=wide, tooltip="of matrix products"
         )
         self.move = ipywidgets.Checkbox(
-            description="move arrays of variables along", indent=False, layout=wide
+            description="Move arrays of variables along", indent=False, layout=wide
         )
-        self.apply_button = ipywidgets.Button(description="apply", disabled=True)
-        self.undo_button = ipywidgets.Button(description="discard", disabled=True)
+        self.apply_button = ipywidgets.Button(description="Apply", disabled=True)
+        self.undo_button = ipywidgets.Button(description="Discard", disabled=True)
         self._asked = ipywidgets.HTML()
         self._done = ""
         self._last_told = ("", "")
@@ -102,7 +102,7 @@ class BackendSelector(LiveView):
             for platform in state.platforms
             if platform.status != "running"
         ]
-        head = ("device", "kind", "", "arrays", "their size", "free")
+        head = ("Device", "Kind", "", "Arrays", "Their size", "Free")
         title = state.summary + (f" · {state.group}" if state.group else "")
         return table_view(title, head, rows, numeric=(3, 4, 5))
 

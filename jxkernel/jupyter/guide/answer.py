@@ -15,12 +15,12 @@ def help_view(commands: Mapping[str, str]) -> View:
     """Return the list of subcommands."""
     rows = [(f"%jx {name}", *line.partition("  ")[::2]) for name, line in commands.items()]
     rows = [(f"{name} {words}" if text else name, text or words) for name, words, text in rows]
-    return table_view("%jx: what jxkernel does", ("command", "what it shows or sets"), rows)
+    return table_view("%jx: what jxkernel does", ("Command", "What it shows or sets"), rows)
 
 
 def tour(session: Session, words: str = "") -> View:
     """Return the steps of a first visit, to be typed one after the other."""
-    return table_view("a tour: run these in turn", ("cell", "what it shows"), _TOUR)
+    return table_view("A tour: run these in turn", ("Cell", "What it shows"), _TOUR)
 
 
 _TOUR = (

@@ -95,15 +95,15 @@ def sections_of(
         if "hlo" in wanted:
             found.append(Section("hlo", "StableHLO", executable.lowered.text()))
         if "optimized" in wanted:
-            found.append(Section("optimized", "optimized HLO", _optimized(executable)))
+            found.append(Section("optimized", "Optimized HLO", _optimized(executable)))
         if "stages" in wanted:
             found.append(_stages_section(executable, info, report))
         if "cost" in wanted:
-            found.append(Section("cost", "cost estimate", _cost_text(executable)))
+            found.append(Section("cost", "Cost estimate", _cost_text(executable)))
         if "memory" in wanted:
-            found.append(Section("memory", "memory", _memory_text(executable)))
+            found.append(Section("memory", "Memory", _memory_text(executable)))
     if "timeline" in wanted:
-        found.append(Section("timeline", "timeline", _timeline_text(report)))
+        found.append(Section("timeline", "Timeline", _timeline_text(report)))
     return tuple(found)
 
 
@@ -121,7 +121,7 @@ def _stages_section(executable: Any, info: TraceInfo, report: RunReport) -> Sect
             target = executable.placement or executable.device
             executable = compile_lowered(lowered, entry.closed, target)
     found = of_texts(program, lowered.text(locations=True), _optimized(executable))
-    return Section("stages", "stages", str(found), stages_html(found), stages_data(found))
+    return Section("stages", "Stages", str(found), stages_html(found), stages_data(found))
 
 
 def _executable(version: Version, info: TraceInfo) -> Any:

@@ -213,23 +213,23 @@ def _text_lines(report: RunReport) -> Iterator[str]:
 
 
 def _html_parts(report: RunReport) -> Iterator[Html]:
-    yield table(("stage", "time"), _stage_rows(report), numeric=(1,))
+    yield table(("Stage", "Time"), _stage_rows(report), numeric=(1,))
     if report.reasons:
         rows = [(reason.sentence(), reason.fix) for reason in report.reasons]
-        yield details("why it was traced", table(("what differs", "fix"), rows))
+        yield details("Why it was traced", table(("What differs", "Fix"), rows))
     inputs = [(name, "T", kind) for name, kind in report.traced.items()]
     inputs += [(name, "S", kind) for name, kind in report.static.items()]
     if inputs:
         more = [element("div", f"… {len(inputs) - _NAMES:,} more")] * (len(inputs) > _NAMES)
         yield details(
             f"{len(inputs):,} input" + "s" * (len(inputs) != 1),
-            table(("name", "", "type or value"), inputs[:_NAMES]),
+            table(("Name", "", "Type or value"), inputs[:_NAMES]),
             *more,
         )
     if report.provenance is not None:
         opened = "source" in report.open
         drawn = _once(report, "map", map_html, report.provenance)
-        yield details("traced and static", drawn, is_open=opened)
+        yield details("Traced and static", drawn, is_open=opened)
     if report.closed is not None:
         # Where the map of the source is shown, its lines are those that equations lead to.
         linked = shown_places(report.provenance) if report.provenance else None

@@ -93,8 +93,8 @@ def _totals(session: Session, words: list[str]) -> View:
         )
         for total in ledger_totals(chosen, by)
     ]
-    head = (by, "builds", "again", "traces", "compiles", "from disk", "cost")
-    title = "; ".join([f"builds by {by}", *_outside(eager)])
+    head = (by.capitalize(), "Builds", "Again", "Traces", "Compiles", "From disk", "Cost")
+    title = "; ".join([f"Builds by {by}", *_outside(eager)])
     return table_view(title, head, rows, numeric=range(1, 7))
 
 
@@ -123,4 +123,4 @@ def events(session: Session, words: str) -> View:
         )
         for record in records
     ]
-    return table_view("events", ("cell", "event", "function", "took", "error"), rows, numeric=(3,))
+    return table_view("Events", ("Cell", "Event", "Function", "Took", "Error"), rows, numeric=(3,))

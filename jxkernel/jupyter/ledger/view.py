@@ -66,7 +66,7 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str], with_timeline: bool) 
     if not rows:
         return element("div", "\n".join([format_ledger(rows), *notes]), class_="dim")
     most = max(row.cost_ns for row in rows) or 1
-    head = ("", "time", "cell", "function", "trace", "lower", "compile", "disk", "cost", "why")
+    head = ("", "Time", "Cell", "Function", "Trace", "Lower", "Compile", "Disk", "Cost", "Why")
     body = [
         (
             row.number,
@@ -81,10 +81,10 @@ def _html(rows: Sequence[LedgerRow], notes: Sequence[str], with_timeline: bool) 
         for row in rows
     ]
     lines = [element("div", note, class_="dim") for note in notes]
-    sums = [details(f"by {name}", _totals(rows, by, name)) for by, name in _SUMS.items()]
+    sums = [details(f"By {name}", _totals(rows, by, name)) for by, name in _SUMS.items()]
     body_table = table(head, body, numeric=(0, 4, 5, 6))
     drawing = timeline_svg(build_timeline(rows))
-    drawn = [details("timeline", drawing, is_open=True)] * bool(drawing and with_timeline)
+    drawn = [details("Timeline", drawing, is_open=True)] * bool(drawing and with_timeline)
     return details(_heading(rows), *drawn, body_table, *lines, *sums, is_open=True)
 
 
@@ -104,7 +104,7 @@ def _totals(rows: Sequence[LedgerRow], by: Group, name: str) -> Html:
         (total.label, total.builds, total.avoidable, format_duration(total.cost_ns))
         for total in ledger_totals(rows, by)
     ]
-    return table((name, "builds", "again", "cost"), body, numeric=(1, 2, 3))
+    return table((name.capitalize(), "Builds", "Again", "Cost"), body, numeric=(1, 2, 3))
 
 
 def _duration(time_ns: int) -> str:

@@ -51,10 +51,10 @@ class Ledger(LiveView):
         self._charted: tuple[LedgerRow, ...] = ()
         self._chart = ipywidgets.Output()
         self.search = ipywidgets.Text(
-            description="search", placeholder="function or cell", continuous_update=True
+            description="Search", placeholder="function or cell", continuous_update=True
         )
         self.eager = ipywidgets.Checkbox(
-            description="operations outside jit", indent=False, value=False
+            description="Operations outside jit", indent=False, value=False
         )
         super().__init__([self.search, self.eager], interval)
         for control in (self.search, self.eager):

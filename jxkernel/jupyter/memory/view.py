@@ -42,7 +42,7 @@ def memory_view(found: LiveMemory, most: int = ROWS) -> View:
     if count > most:
         rest = sum(one.bytes for one in found.arrays[most:])
         rows.append((f"{count - most:,} smaller ones", "", format_size(rest), "", ""))
-    head = ("held by", "type", "size", "device", "and by")
+    head = ("Held by", "Type", "Size", "Device", "And by")
     devices = [
         (
             one.device,
@@ -54,12 +54,12 @@ def memory_view(found: LiveMemory, most: int = ROWS) -> View:
         )
         for one in found.devices
     ]
-    about = ("device", "arrays", "their size", "in use", "limit", "free")
+    about = ("Device", "Arrays", "Their size", "In use", "Limit", "Free")
     return stacked_view(
         "memory",
         {
             "arrays": table_view(title, head, rows, numeric=(2,)),
-            "devices": table_view("devices", about, devices, numeric=(1, 2, 3, 4, 5)),
+            "devices": table_view("Devices", about, devices, numeric=(1, 2, 3, 4, 5)),
         },
     )
 

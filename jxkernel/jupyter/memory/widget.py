@@ -104,17 +104,17 @@ class MemoryPanel(LiveView):
 
     def _make_controls(self) -> None:
         narrow = ipywidgets.Layout(width="auto")
-        self.search = ipywidgets.Text(description="search", placeholder="name, type or device")
+        self.search = ipywidgets.Text(description="Search", placeholder="name, type or device")
         self.count = ipywidgets.Label()
-        self.refresh_button = ipywidgets.Button(description="refresh", layout=narrow)
-        self.call = ipywidgets.Text(description="estimate", placeholder="f(x): it is not run")
-        self.estimate_button = ipywidgets.Button(description="estimate the call", layout=narrow)
+        self.refresh_button = ipywidgets.Button(description="Refresh", layout=narrow)
+        self.call = ipywidgets.Text(description="Estimate", placeholder="f(x): it is not run")
+        self.estimate_button = ipywidgets.Button(description="Estimate the call", layout=narrow)
         self.held = ipywidgets.SelectMultiple(
-            description="holders", rows=5, layout=ipywidgets.Layout(width="26em", max_width="100%")
+            description="Holders", rows=5, layout=ipywidgets.Layout(width="26em", max_width="100%")
         )
-        self.release_button = ipywidgets.Button(description="release …", layout=narrow)
-        self.delete_button = ipywidgets.Button(description="delete", button_style="danger")
-        self.keep_button = ipywidgets.Button(description="keep")
+        self.release_button = ipywidgets.Button(description="Release …", layout=narrow)
+        self.delete_button = ipywidgets.Button(description="Delete", button_style="danger")
+        self.keep_button = ipywidgets.Button(description="Keep")
 
     def _connect(self) -> None:
         self.handle(self.search, lambda _: self._draw())

@@ -33,10 +33,10 @@ def cost(session: Session, words: str) -> View:
         )
         for one in found.operations
     ]
-    head = ("operation", "operations", "", "bytes", "times", "line", "source")
+    head = ("Operation", "Operations", "", "Bytes", "Times", "Line", "Source")
     parts = {
-        "totals": table_view(f"cost of {words}", ("", ""), found.rows(), numeric=(1,)),
-        "operations": table_view("by operation, as traced", head, rows, numeric=(1, 2, 3, 4)),
+        "totals": table_view(f"Cost of {words}", ("", ""), found.rows(), numeric=(1,)),
+        "operations": table_view("By operation, as traced", head, rows, numeric=(1, 2, 3, 4)),
     }
     if found.notes():
         parts["notes"] = text_view("", "; ".join(found.notes()))

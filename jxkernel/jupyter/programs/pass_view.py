@@ -101,4 +101,4 @@ def _equations(found: Passes) -> Html:
         (str(number), join([element("code", text[:_TEXT])]), changed)
         for number, text, changed in _rows(found)
     ]
-    return details("by equation", table(("", "equation", "changed by"), rows, (0,)))
+    return details("By equation", table(("", "Equation", "Changed by"), rows, (0,)))

@@ -36,7 +36,7 @@ _GUTTER = 5
 
 def stages_view(found: Stages, title: str) -> View:
     """Return a program at four stages."""
-    body = details(f"stages of {title}", stages_html(found), is_open=True)
+    body = details(f"Stages of {title}", stages_html(found), is_open=True)
     style = linking_style(line_class(one.file, one.line) for one in found.program.source)
     return View("stages", str(found), page(body, style=style), stages_data(found))
 
@@ -50,10 +50,10 @@ def stages_html(found: Stages) -> Html:
     columns = {
         "J": ("jaxpr", jaxpr),
         "S": ("StableHLO", found.stablehlo),
-        "H": ("optimized HLO", found.optimized),
+        "H": ("Optimized HLO", found.optimized),
     }
     shown = {(one.file, one.line) for one in program.source}
-    parts = [_column("source", _source_rows(program.source, columns))]
+    parts = [_column("Source", _source_rows(program.source, columns))]
     for letter, (title, lines) in columns.items():
         rows = [_row(letter, number, one, shown) for number, one in enumerate(lines)]
         parts.append(_column(title, rows))

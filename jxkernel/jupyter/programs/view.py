@@ -100,8 +100,8 @@ def outline_html(program: Outline, *, linked: Collection[Place] | None = None) -
     parts.append(equations)
     drawing = _graph(program.program)
     if drawing:
-        parts.append(details("graph", drawing))
-    parts.append(details("text to copy", pre(str(program), limit=_TEXT)))
+        parts.append(details("Graph", drawing))
+    parts.append(details("Text to copy", pre(str(program), limit=_TEXT)))
     return element("div", *parts)
 
 

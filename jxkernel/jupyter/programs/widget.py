@@ -47,13 +47,13 @@ class JaxprExplorer(LiveView):
         self._outline: Outline | None = None
         self._made: tuple[tuple[Any, ...], View] | None = None
         self.found = ""
-        self.search = ipywidgets.Text(description="search", placeholder="primitive, name, type")
-        self.folded = ipywidgets.Checkbox(description="fold inner programs", indent=False)
+        self.search = ipywidgets.Text(description="Search", placeholder="primitive, name, type")
+        self.folded = ipywidgets.Checkbox(description="Fold inner programs", indent=False)
         narrow = ipywidgets.Layout(width="12em")
-        self.step = ipywidgets.BoundedIntText(description="equations", min=0, max=0, layout=narrow)
-        self.back = ipywidgets.Button(description="◀ back", layout={"width": "auto"})
-        self.forward = ipywidgets.Button(description="forward ▶", layout={"width": "auto"})
-        self.play = ipywidgets.ToggleButton(description="play", layout={"width": "auto"})
+        self.step = ipywidgets.BoundedIntText(description="Equations", min=0, max=0, layout=narrow)
+        self.back = ipywidgets.Button(description="◀ Back", layout={"width": "auto"})
+        self.forward = ipywidgets.Button(description="Forward ▶", layout={"width": "auto"})
+        self.play = ipywidgets.ToggleButton(description="Play", layout={"width": "auto"})
         # The player has buttons without names: it stays out of sight, and does the counting.
         hidden = ipywidgets.Layout(display="none")
         self._player = ipywidgets.Play(interval=400, min=0, max=0, layout=hidden)

@@ -247,7 +247,7 @@ def _facts_html(function: FunctionMap) -> Html:
         )
         for fact in function.names[:_NAMES]
     ]
-    head = ("", "name", "type or value", "size", "comes from")
+    head = ("", "Name", "Type or value", "Size", "Comes from")
     return details(f"{len(function.names)} names", table(head, rows, numeric=(3,)))
 
 

@@ -40,8 +40,8 @@ class SourceMap(LiveView):
     def __init__(self, provenance: Provenance | None = None, *, interval: float = INTERVAL) -> None:
         self._fixed = provenance
         self._session = current_session() if provenance is None else None
-        self._cell = ipywidgets.Dropdown(description="cell", options=[_LATEST])
-        self._why = ipywidgets.Text(description="why", placeholder="a name")
+        self._cell = ipywidgets.Dropdown(description="Cell", options=[_LATEST])
+        self._why = ipywidgets.Text(description="Why", placeholder="a name")
         controls = [self._cell, self._why] if provenance is None else [self._why]
         super().__init__(controls, interval)
         for control in controls:

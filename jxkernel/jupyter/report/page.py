@@ -44,18 +44,18 @@ def overview(session: Session) -> View:
     data = _with_cell_names(data, session.shell.compile)
     totals = [pair for pair in data["totals"].items() if pair[1]]
     parts = [
-        table_view("environment", ("", ""), list(data["environment"].items())),
-        table_view("environment variables", ("", ""), list(data["variables"].items())),
-        table_view("options set", ("option", "value"), list(data["options"].items())),
-        table_view("totals", ("", ""), [_readable(*pair) for pair in totals], (1,)),
+        table_view("Environment", ("", ""), list(data["environment"].items())),
+        table_view("Environment variables", ("", ""), list(data["variables"].items())),
+        table_view("Options set", ("Option", "Value"), list(data["options"].items())),
+        table_view("Totals", ("", ""), [_readable(*pair) for pair in totals], (1,)),
         _cells_view(data["cells"]),
         table_view(
-            "times", ("cell", "when", "took", "building", "error"), _times(data), numeric=(2, 3)
+            "Times", ("Cell", "When", "Took", "Building", "Error"), _times(data), numeric=(2, 3)
         ),
         ledger_view(rows, session.recorder.dropped),
         _warnings_view(data["warnings"]),
         memory_view(memory),
-        table_view("caches", ("", ""), [_readable(*pair) for pair in data["caches"].items()]),
+        table_view("Caches", ("", ""), [_readable(*pair) for pair in data["caches"].items()]),
     ]
     shown = [part for part in parts if part.kind != "table" or part.data["rows"]]
     text = "\n\n".join(part.text for part in shown)

@@ -42,8 +42,8 @@ def residuals(session: Session, words: str) -> View:
     return stacked_view(
         "residuals",
         {
-            "kept": table_view(title, ("size", "type", "what", "line", "source"), rows, (0,)),
-            "ways": table_view("and under checkpoint", ("kept", "work", "as"), ways, (0, 1)),
+            "kept": table_view(title, ("Size", "Type", "What", "Line", "Source"), rows, (0,)),
+            "ways": table_view("And under checkpoint", ("Kept", "Work", "As"), ways, (0, 1)),
             "advice": text_view("", _advice(found)),
         },
     )

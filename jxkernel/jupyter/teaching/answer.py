@@ -31,4 +31,4 @@ def teach(session: Session, words: str) -> View:
     if not session.settings.teach:
         return text_view("", "teaching mode is off; `%jx teach on` tells silent mistakes")
     title = "teaching mode is on: these are told; calls are slower; `%jx teach off` ends it"
-    return table_view(title, ("lesson", "what happens"), _LESSONS)
+    return table_view(title, ("Lesson", "What happens"), _LESSONS)

@@ -40,14 +40,14 @@ def class_view(progress: ClassProgress) -> View:
     ]
     rows.append(["passed", *(progress.solved(task) for task in tasks)])
     rows.append(["missing most", *(progress.stuck(task) for task in tasks)])
-    return table_view(str(progress).partition("\n")[0], ("learner", *tasks), rows)
+    return table_view(str(progress).partition("\n")[0], ("Learner", *tasks), rows)
 
 
 def grade_view(grade: Grade) -> View:
     """Return what was looked at, and what is missing."""
     rows = [("✗" if one.missing else "✓", one.what, one.missing) for one in grade.findings]
     title = element("b", str(grade).partition("\n")[0])
-    html = page(element("div", title), table(("", "looked at", "missing"), rows))
+    html = page(element("div", title), table(("", "Looked at", "Missing"), rows))
     listed = [{"what": one.what, "missing": one.missing} for one in grade.findings]
     data = {"name": grade.name, "passed": grade.passed, "findings": listed}
     return View("task", str(grade), html, data)

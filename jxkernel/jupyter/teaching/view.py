@@ -43,7 +43,7 @@ def exercise_view(exercise: Exercise) -> View:
         element("div", element("b", exercise.question)),
         pre(exercise.code),
         _answering(exercise, outcome),
-        details("what really happens", element("b", answer.amount()), *_story(answer)),
+        details("What really happens", element("b", answer.amount()), *_story(answer)),
         style=_STYLE,
     )
     return View("quiz", str(exercise), html, _data(exercise, outcome))
@@ -100,7 +100,7 @@ def quiz_view(quiz: Quiz) -> View:
         for name, exercise in EXERCISES.items()
     ]
     html = page(
-        element("div", repr(quiz).partition("\n")[0]), table(("", "show it with", "question"), rows)
+        element("div", repr(quiz).partition("\n")[0]), table(("", "Show it with", "Question"), rows)
     )
     listed = [
         {"name": name, "question": one.question, "solved": quiz.solved.get(name)}
@@ -111,7 +111,7 @@ def quiz_view(quiz: Quiz) -> View:
 
 def _story(graded: Graded) -> Iterator[Html]:
     outcome = graded.outcome
-    yield table(("", "code", "what it did"), [_row(line) for line in outcome.lines], numeric=(0,))
+    yield table(("", "Code", "What it did"), [_row(line) for line in outcome.lines], numeric=(0,))
     if graded.exercise.asks == "prints":
         yield element("div", "it printed:", pre(outcome.printed))
     for fix in outcome.fixes():

@@ -103,5 +103,5 @@ def memory_profile_view(session: Session, found: MemoryProfile) -> View:
     ]
     title = f"{format_size(found.bytes)} by the line that made it"
     title += f" · written: {found.file}" if found.file else ""
-    head = ("made at", "in", "kind", "device", "count", "size")
+    head = ("Made at", "In", "Kind", "Device", "Count", "Size")
     return table_view(title, head, rows, numeric=(4, 5))

@@ -104,8 +104,8 @@ def _lines_html(
         )
         for one in lines
     ]
-    head = ("line", "source", "time", "", "", "times")
-    return details("by source line", table(head, rows, numeric=(2, 3, 5)), is_open=True)
+    head = ("Line", "Source", "Time", "", "", "Times")
+    return details("By source line", table(head, rows, numeric=(2, 3, 5)), is_open=True)
 
 
 def _operations_html(operations: Sequence[Total], label: Callable[[str], str]) -> Html:
@@ -122,8 +122,8 @@ def _operations_html(operations: Sequence[Total], label: Callable[[str], str]) -
     ]
     more = len(operations) - _OPERATIONS
     note = element("div", f"… {more:,} more" if more > 0 else "", class_="dim")
-    head = ("operation of XLA", "in the program", "source", "time", "", "times")
-    return details("by operation", table(head, rows, numeric=(3, 4, 5)), note)
+    head = ("Operation of XLA", "In the program", "Source", "Time", "", "Times")
+    return details("By operation", table(head, rows, numeric=(3, 4, 5)), note)
 
 
 def _bar(share: float) -> Html:

@@ -4,7 +4,7 @@
 
 import type { LedgerPayload, LedgerRowPayload } from '../protocol.ts';
 import type { IColumn } from '../shared/sorting.ts';
-import { builtIn, clock, duration } from '../shared/texts.ts';
+import { builtIn, capitalised, clock, duration } from '../shared/texts.ts';
 
 /** Rows taken together. */
 export interface ITotal {
@@ -95,7 +95,7 @@ export function leftOut(data: LedgerPayload): string[] {
 export function timelineTitle({ rows, timeline }: LedgerPayload): string {
   const first = timeline.bars.reduce((least, bar) => Math.min(least, bar.row), Infinity);
   const before = rows.some(row => row.number < first && row.cost_ns > 0);
-  return before ? `timeline from build ${first.toLocaleString('en')} on` : 'timeline';
+  return before ? `Timeline from build ${first.toLocaleString('en')} on` : 'Timeline';
 }
 
 /** The columns of the builds. */
@@ -113,20 +113,20 @@ export function columns(rows: readonly LedgerRowPayload[]): IColumn<LedgerRowPay
   });
   return [
     { title: '#', width: 6, isNumeric: true, text: row => `${row.number}`, key: row => row.number },
-    { title: 'time', width: 9, text: row => clock(row.when), key: row => row.when },
-    { title: 'cell', width: 8, text: row => row.cell ?? '' },
-    { title: 'function', width: 16, text: row => row.fun },
-    time('trace', row => row.trace_ns),
-    time('lower', row => row.lower_ns),
-    time('compile', row => row.compile_ns),
+    { title: 'Time', width: 9, text: row => clock(row.when), key: row => row.when },
+    { title: 'Cell', width: 8, text: row => row.cell ?? '' },
+    { title: 'Function', width: 16, text: row => row.fun },
+    time('Trace', row => row.trace_ns),
+    time('Lower', row => row.lower_ns),
+    time('Compile', row => row.compile_ns),
     {
-      title: 'cost',
+      title: 'Cost',
       width: 17,
       text: row => duration(row.cost_ns),
       key: row => row.cost_ns,
       bar: row => row.cost_ns / most
     },
-    { title: 'why', width: 0, text: row => row.why }
+    { title: 'Why', width: 0, text: row => row.why }
   ];
 }
 
@@ -134,11 +134,11 @@ export function columns(rows: readonly LedgerRowPayload[]): IColumn<LedgerRowPay
 export function totalColumns(group: Group, rows: readonly ITotal[]): IColumn<ITotal>[] {
   const most = rows.reduce((found, row) => Math.max(found, row.cost), 1);
   return [
-    { title: group, width: 0, text: row => row.label },
-    { title: 'builds', width: 9, isNumeric: true, text: row => `${row.builds}`, key: row => row.builds },
-    { title: 'again', width: 9, isNumeric: true, text: row => `${row.again}`, key: row => row.again },
+    { title: capitalised(group), width: 0, text: row => row.label },
+    { title: 'Builds', width: 9, isNumeric: true, text: row => `${row.builds}`, key: row => row.builds },
+    { title: 'Again', width: 9, isNumeric: true, text: row => `${row.again}`, key: row => row.again },
     {
-      title: 'cost',
+      title: 'Cost',
       width: 17,
       text: row => duration(row.cost),
       key: row => row.cost,

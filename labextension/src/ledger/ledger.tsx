@@ -141,7 +141,7 @@ function Facts(props: { readonly row: LedgerRowPayload }): React.JSX.Element {
       <table>
         <thead>
           <tr>
-            {['part of the key', 'before', 'now', 'fix'].map(title => (
+            {['Part of the key', 'Before', 'Now', 'Fix'].map(title => (
               <th key={title}>{title}</th>
             ))}
           </tr>

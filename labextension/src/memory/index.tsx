@@ -13,7 +13,7 @@ import { ISessions, IViews } from '../tokens';
 import { Shortage } from './shortage.tsx';
 import { columnsOf, leftOut } from './tables.ts';
 
-const BARS = ['size', 'their size', 'in use'];
+const BARS = ['Size', 'Their size', 'In use'];
 
 export const memoryPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:memory',

@@ -268,7 +268,7 @@ function Device(props: {
       )}
       {largest.length > 0 && (
         <details>
-          <summary>largest arrays there</summary>
+          <summary>Largest arrays there</summary>
           <ul className="jp-jxk-panel-inner">
             {largest.map((one, index) => (
               <li key={index}>

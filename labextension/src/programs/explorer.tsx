@@ -48,7 +48,7 @@ export function Explorer(props: {
       <Others model={model} />
       <div className="jp-jxk-panes">
         {model.data.source.length > 0 && (
-          <Pane title="source">
+          <Pane title="Source">
             <Source model={model} rows={ROWS} />
           </Pane>
         )}
@@ -56,7 +56,7 @@ export function Explorer(props: {
           <Equations model={model} rows={ROWS} />
         </Pane>
         {hasGraph && (
-          <Pane title="graph">
+          <Pane title="Graph">
             <Suspense fallback={<div className="jp-jxk-dim">laying out …</div>}>
               <Graph model={model} />
             </Suspense>

@@ -14,7 +14,7 @@ import { Equations, Lines, Pane, Source } from './panes.tsx';
 import { Rest } from './explorer.tsx';
 
 const ROWS = 22;
-const NAMES = ['source', 'jaxpr', 'StableHLO', 'optimized HLO'] as const;
+const NAMES = ['Source', 'jaxpr', 'StableHLO', 'Optimized HLO'] as const;
 
 /** Draws the four panes, any of which can be left out. */
 export function Stages(props: {
@@ -30,7 +30,7 @@ export function Stages(props: {
   const modules = useMemo(
     () => [
       { name: 'StableHLO', lines: new LinkedLines(data.stablehlo) },
-      { name: 'optimized HLO', lines: new LinkedLines(data.optimized) }
+      { name: 'Optimized HLO', lines: new LinkedLines(data.optimized) }
     ],
     [data]
   );
@@ -59,7 +59,7 @@ export function Stages(props: {
   return (
     <div className="jp-jxk-Program">
       <div className="jp-jxk-bar" role="group" aria-label="controls">
-        <b>{`stages of ${data.jaxpr.title}`}</b>
+        <b>{`Stages of ${data.jaxpr.title}`}</b>
         <SearchBox
           label="search in all stages"
           words={words}
@@ -75,8 +75,8 @@ export function Stages(props: {
         <CopyButton text={() => props.text} />
       </div>
       <div className="jp-jxk-panes jp-mod-stages">
-        {!hidden.has('source') && (
-          <Pane title="source">
+        {!hidden.has('Source') && (
+          <Pane title="Source">
             <Source model={model} rows={ROWS} />
           </Pane>
         )}

@@ -79,17 +79,17 @@ function cut(text: string, from: number, to: number, marks: readonly IPlacedMark
 /** The columns of the names of a function. */
 export const NAME_COLUMNS: readonly IColumn<NameFact>[] = [
   { title: '', width: 3, text: fact => LETTERS[fact.kind] },
-  { title: 'name', width: 14, text: fact => fact.name },
-  { title: 'type or value', width: 24, text: fact => fact.detail },
+  { title: 'Name', width: 14, text: fact => fact.name },
+  { title: 'Type or value', width: 24, text: fact => fact.detail },
   {
-    title: 'bytes',
+    title: 'Bytes',
     width: 10,
     isNumeric: true,
     text: fact => (fact.bytes ? fact.bytes.toLocaleString('en') : ''),
     key: fact => fact.bytes
   },
   {
-    title: 'comes from',
+    title: 'Comes from',
     width: 0,
     text: fact =>
       fact.is_argument ? 'argument' : fact.chain.map(link => link.name).join(' ← ')

@@ -42,7 +42,7 @@ class RunView extends Panel {
   private _details(): Widget {
     const { data } = this._options;
     const details = new Panel();
-    details.addWidget(tabled(['stage', 'time'], timesOf(data)));
+    details.addWidget(tabled(['Stage', 'Time'], timesOf(data)));
     if (!data.hit) {
       details.addWidget(line(`traced because: ${data.why}`));
     }
@@ -50,7 +50,7 @@ class RunView extends Panel {
     if (inputs.length) {
       const title = `${inputs.length} input${inputs.length === 1 ? '' : 's'}`;
       this._add(details, title, 'inputs', () =>
-        tabled(['name', 'what it is', 'type or value'], inputs)
+        tabled(['Name', 'What it is', 'Type or value'], inputs)
       );
     }
     this._addProvenance(details, data);
@@ -67,8 +67,8 @@ class RunView extends Panel {
       const text = provenance.functions.map(one => one.source.join('\n')).join('\n\n');
       const draw = (): Promise<Widget> | null =>
         this._views.draw('provenance', { ...this._options, data: provenance, text });
-      const facts = (): Widget => tabled(['name', 'what it is', 'in detail'], factsOf(provenance));
-      this._add(details, 'traced and static', 'source', () => draw() ?? facts());
+      const facts = (): Widget => tabled(['Name', 'What it is', 'In detail'], factsOf(provenance));
+      this._add(details, 'Traced and static', 'source', () => draw() ?? facts());
     }
   }
 

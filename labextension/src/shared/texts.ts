@@ -72,3 +72,8 @@ export function clock(seconds: number): string {
 export function levels(depth: number): number {
   return Math.min(Math.max(Math.floor(depth) || 0, 0), 100);
 }
+
+/** Begins a text with a capital letter, as headings do. */
+export function capitalised(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

@@ -16,17 +16,17 @@ import { drawnTimeline, moved, zoomed } from './lanes.ts';
 const LEFT = 130;
 const ROW = 18;
 const LINES: readonly IColumn<ShareLinePayload>[] = [
-  { title: 'line', width: 24, text: row => row.line || 'no line of yours' },
-  { title: 'source', width: 0, text: row => row.source },
+  { title: 'Line', width: 24, text: row => row.line || 'no line of yours' },
+  { title: 'Source', width: 0, text: row => row.source },
   {
-    title: 'time on devices',
+    title: 'Time on devices',
     width: 18,
     text: row => duration(row.total_ns),
     key: row => row.total_ns,
     bar: row => row.share
   },
   {
-    title: 'share',
+    title: 'Share',
     width: 8,
     isNumeric: true,
     text: row => `${(row.share * 100).toFixed(1)} %`,
