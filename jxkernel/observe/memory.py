@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +18,7 @@ from jxkernel.api.jit import jit, jit_state
 from jxkernel.core.holders import Holders, holders_of, is_history_name
 from jxkernel.core.trace import looking
 from jxkernel.observe.explain import format_size
+from jxkernel.observe.memory_left import memory_left
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -410,20 +410,10 @@ def _of_device(device: Any, arrays: int, array_bytes: int) -> DeviceMemory:
     except Exception:  # a platform without memory statistics raises its own error
         stats = {}
     in_use, limit = stats.get("bytes_in_use"), stats.get("bytes_limit")
-    left = _available() if device.platform == "cpu" else None
+    left = memory_left() if device.platform == "cpu" else None
     if in_use is not None and limit:
         left = limit - in_use
     return DeviceMemory(device_label(device), arrays, array_bytes, in_use, limit or None, left)
-
-
-def _available() -> int | None:
-    """The memory that the machine has left, where the system tells."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    parts = [line.split() for line in lines if line.startswith("MemAvailable:")]
-    return int(parts[0][1]) * 1024 if parts else None
 
 
 def device_label(device: Any) -> str:
