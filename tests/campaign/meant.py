@@ -492,6 +492,30 @@ TABLE = (
         ours=r"does not work through while_loop",
     ),
     Meant(
+        "value",
+        "Which bits a NaN has is nothing to count on.",
+        made=r"bitcast_convert_type\(",
+        leaves=_where(lambda a, b: np.abs(np.int64(a)) % 2**22 == np.abs(np.int64(b)) % 2**22),
+    ),
+    Meant(
+        "dtype",
+        "Positions are whole numbers, whatever follows the last one.",
+        program=r"(nonzero|argwhere|where|intersect1d|setxor1d)\(.*fill_value=\d+\.",
+        leaves=_of("int32"),
+    ),
+    Meant(
+        "refused",
+        "Complex numbers have no order (decision 26).",
+        program=r"clamp\(|clip\(",
+        ours=r"clamp does not accept dtype complex",
+    ),
+    Meant(
+        "value",
+        "Means are summed in 32 bits (decision 26), and rounded once.",
+        made=r"mean\(.*dtype='float16'",
+        leaves=_where(lambda a, b: np.isinf(b)),
+    ),
+    Meant(
         "array for Token",
         "Tokens are numbers: the order is that of what depends on them.",
         program=r"after_all\(",
