@@ -98,3 +98,12 @@ def test_a_function_that_is_jitted_says_itself_what_is_static(filled: Notebook) 
     filled.run("fixed = jx.jit(scaled, static_argnames='factor')\nloose = jx.jit(scaled)")
     assert traced(filled, "fixed(a, 2, times=3)") == ("(2, 3)", 2)
     assert "TracerBoolConversionError" in filled.attempt("%jaxpr loose(a, 2)").printed
+
+
+def test_views_of_other_expressions_are_no_function_built_again(filled: Notebook) -> None:
+    for width in range(6):
+        filled.run(f"%jx cost a.sum(0) + {width}")
+    told = filled.run("%jx ledger").printed
+    assert "built again" not in told
+    assert "expressions.py" not in told
+    assert "first call of a.sum(0) + 5" in told

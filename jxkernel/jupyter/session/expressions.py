@@ -138,6 +138,9 @@ def _call_of(
     def expression(**values: Any) -> Any:
         return eval(code, {**namespace, **values})
 
+    # A ledger tells expressions apart by their names, as it does functions.
+    expression.__name__ = words
+    expression.__code__ = expression.__code__.replace(co_qualname=words)
     fixed = [name for name, value in inputs.items() if _is_plain(value)]
     jitted = jit(expression)
     if len(fixed) < len(inputs) or (fixed and not _can_be_traced(jitted, (), inputs)):
