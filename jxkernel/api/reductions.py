@@ -124,7 +124,7 @@ def _with_starts(
         )
     avals = leaf_avals(name, "operands", flat, structure)
     starts = [
-        like_operand(x, _finite(init, aval.dtype))
+        like_operand(x, _start(name, init, aval.dtype))
         for x, aval, init in zip(flat, avals, inits, strict=True)
     ]
     shapes = [abstractify(start).shape for start in starts]
@@ -133,11 +133,23 @@ def _with_starts(
     return flat, starts, structure, avals
 
 
-def _finite(start: Any, dtype: Any) -> Any:
-    """Return a start value; for an infinite number beside integers, their least or greatest."""
-    if type(start) is not float or not isinf(start) or not dtypes.issubdtype(dtype, np.integer):
-        return start
-    return least(dtype) if start < 0 else greatest(dtype)
+def _start(name: str, start: Any, dtype: Any) -> Any:
+    """Return a start value; for an infinite number beside integers, their least or greatest.
+
+    Raises:
+      TypeError: it is a Python number that the operand's dtype does not have.
+    """
+    if type(start) is float and isinf(start) and dtypes.issubdtype(dtype, np.integer):
+        return least(dtype) if start < 0 else greatest(dtype)
+    is_exact = dtype not in dtypes.INEXACT
+    if (type(start) is complex and dtype not in dtypes.COMPLEX) or (
+        type(start) is float and is_exact and not start.is_integer()
+    ):
+        raise TypeError(
+            f"{name} got the start value {start} beside elements of {dtype.name}, which have no "
+            "such number: convert the operand with x.astype(...), or give another start value"
+        )
+    return start
 
 
 @filtered
@@ -163,7 +175,8 @@ def reduce(
       a tree like ``operands`` of arrays without the axes.
 
     Raises:
-      TypeError: ``computation`` is not callable, changes types or uses traced values.
+      TypeError: ``computation`` is not callable, changes types or uses traced values; a start
+        value is a Python number that its operand's dtype does not have.
       ValueError: the trees differ, or an axis does not exist.
 
     Differentiable where ``computation`` is.  StableHLO ``reduce``.
@@ -228,7 +241,8 @@ def reduce_window(
       a tree like ``operand`` of arrays with one element per window.
 
     Raises:
-      TypeError: ``computation`` is not callable, changes types or uses traced values.
+      TypeError: ``computation`` is not callable, changes types or uses traced values; a start
+        value is a Python number that its operand's dtype does not have.
       ValueError: the trees differ, or a parameter does not fit the operand's rank.
 
     Differentiable where ``computation`` is.  StableHLO ``reduce_window``.

@@ -330,7 +330,7 @@ def itemsize_bits(dtype: DTypeLike) -> int:
         ValueError: if arrays cannot have that dtype.
     """
     found = None if dtype is None else as_dtype(dtype)
-    if found is None or found not in ALL:
+    if found is None or (found not in ALL and not isinstance(found, ExtendedDType)):
         raise ValueError(f"itemsize_bits takes a dtype that arrays can have, got {dtype!r}")
     if found in INTEGRAL:
         return iinfo(found).bits

@@ -178,6 +178,12 @@ BAD = {
         ValueError,
         r"start values of shapes \[\(1,\)\]: they are scalars",
     ),
+    "fraction": (
+        lambda: reduce_window(np.arange(3), 0.5, lax.add, (2,)),
+        TypeError,
+        "start value 0.5 beside elements of int32",
+    ),
+    "complex": (lambda: reduce(X, 1j, lax.add, (0,)), TypeError, "start value 1j beside"),
     "callable": (lambda: reduce(X, 0.0, 1, (0,)), TypeError, "callable as computation"),
     "structure": (lambda: reduce((X, X), 0.0, lax.add, (0,)), ValueError, "one start value for"),
     "none": (lambda: reduce((), (), lax.add, (0,)), ValueError, "at least one operand"),
