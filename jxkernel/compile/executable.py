@@ -234,7 +234,7 @@ class Executable:
         """Whether its parts in other processes must run as well, for it exchanges with them."""
         if self._has_collectives is None:
             spans = self.placement is not None and self.placement.mesh.is_multi_process
-            self._has_collectives = spans and any(
+            self._has_collectives = bool(spans) and any(
                 re.search(_COLLECTIVE, module.to_string()) for module in self.xla.hlo_modules()
             )
         return self._has_collectives
