@@ -85,6 +85,7 @@ def _wider(a: Leaf, b: Leaf) -> bool:
 
 NOT_A_NUMBER = _where(lambda a, b: np.isnan(b))
 
+_DENSITIES = r"(gamma|chi2|beta|pareto|gennorm|poisson|binom|t)\.(log)?(pd|pm|cd|s)f\("
 
 TABLE = (
     Meant(
@@ -290,7 +291,7 @@ TABLE = (
         "value",
         "Integers become floats before they are negated, subtracted or squared.",
         program=r"int|bool|True|False",
-        made=r"(soft_sign|soft_?max|squareplus)\(",
+        made=r"(soft_sign|soft_?max|squareplus|standardize|log_sigmoid)\(",
     ),
     Meant(
         "value",
@@ -301,8 +302,15 @@ TABLE = (
     Meant(
         "value",
         "Densities of NaN and of invalid parameters are NaN, and those of large ones exact here.",
-        program=r"nan|inf|e\+?\d\d|\d{5}|-\d|0\.0",
-        made=r"(gamma|chi2|beta|pareto|gennorm|poisson|binom|t)\.(log)?(pd|pm|cd|s)f\(",
+        program=r"nan|inf|-\d|0\.0",
+        made=_DENSITIES,
+        leaves=_where(lambda a, b: np.isnan(a) | ~np.isfinite(b)),
+    ),
+    Meant(
+        "value",
+        "Densities of NaN and of invalid parameters are NaN, and those of large ones exact here.",
+        program=r"e\+?[1-9]\d|\d{5}",
+        made=_DENSITIES,
     ),
     Meant(
         "value",
@@ -433,12 +441,7 @@ TABLE = (
         "A complex number is true where either part is not 0.",
         program="complex",
         made=r"\b(any|all)\(",
-    ),
-    Meant(
-        "value",
-        "Unsigned numbers are converted before they are squared or negated.",
-        program=r"'uint\d+'",
-        made=r"standardize\(|log_sigmoid\(",
+        leaves=_of("bool|complex64|complex128"),
     ),
     Meant(
         "value",
