@@ -51,7 +51,7 @@ class LiveArray:
 
     Attributes:
       type: its type, ``f32[8]``.
-      bytes: its size, of all devices together; 0 where it was deleted.
+      bytes: what it takes, a copy on each device counted each time; 0 where it was deleted.
       devices: where it lies, ``cpu:0``.
       names: the variables that hold it and the ways from them, ``params['w']``.
       outputs: the numbers of the outputs that hold it, n of ``Out[n]``.
@@ -281,7 +281,7 @@ def free(
     for mapping, key in places:
         for one in _arrays_in(mapping.pop(key, None)):
             if not one.is_deleted():
-                freed += one.nbytes
+                freed += _size(one)
                 one.delete()
         if mapping is results:
             variables.pop(f"_{key}", None)
@@ -322,7 +322,7 @@ def freeing(
     for number, value in list(results.items()):
         if f"Out[{number}]" not in names and any(id(one) in arrays for one in _arrays_in(value)):
             also.append(f"Out[{number}]")
-    return Freeing(len(arrays), sum(one.nbytes for one in arrays.values()), tuple(also))
+    return Freeing(len(arrays), sum(map(_size, arrays.values())), tuple(also))
 
 
 def estimate(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> MemoryEstimate:
@@ -482,7 +482,8 @@ def _add_unlisted(arrays: list[Any], namespace: Mapping[str, Any]) -> None:
 
 
 def _size(array: Any) -> int:
-    return 0 if array.is_deleted() else array.nbytes
+    """What an array takes on all devices together: a copy on each counts each time."""
+    return sum(size for _, size in _parts(array))
 
 
 def _parts(array: Any) -> list[tuple[str, int]]:

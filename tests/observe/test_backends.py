@@ -252,7 +252,7 @@ def test_arrays_of_former_devices_are_in_every_sum() -> None:
     assert any(one is y for one in listed)
     found = live(names, holders=False)
     assert found.bytes == sum(one.array_bytes for one in found.devices)
-    assert found.bytes == sum(one.nbytes for one in listed)
+    assert len(found.arrays) == len(listed)
     (former,) = [one for one in found.devices if one.device == "cpu:0 (former)"]
     assert former.arrays >= 1
     del x, listed, names["x"]

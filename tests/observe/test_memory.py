@@ -11,7 +11,7 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import tree_util
 from jxkernel.core.holders import holders_of
-from jxkernel.observe import Recorder, device_memory, estimate, free, leaks, ledger, live
+from jxkernel.observe import Recorder, device_memory, estimate, free, freeing, leaks, ledger, live
 from jxkernel.observe.memory import MemoryEstimate
 
 
@@ -41,6 +41,18 @@ def test_a_devices_share_is_its_part() -> None:
     (device,) = [one for one in device_memory() if one.device == "cpu:0"]
     assert device.array_bytes - before["cpu:0"] == array.nbytes
     assert device.free is None or device.free > 0
+
+
+def test_a_copy_on_each_device_counts_each_time(mesh: jx.Mesh) -> None:
+    array = jx.device_put(jnp.ones((8, 2)), jx.NamedSharding(mesh, jx.P()))
+    split = jx.device_put(jnp.ones((8, 2)), jx.NamedSharding(mesh, jx.P("x")))
+    names = {"array": array, "split": split}
+    found = live(names, holders=False)
+    sizes = {one.names[0]: one.bytes for one in found.arrays if one.names}
+    assert sizes == {"array": 8 * 64, "split": 2 * 64}
+    assert found.bytes == sum(one.array_bytes for one in found.devices)
+    assert freeing("array", namespace=names).bytes == 8 * 64
+    assert free("array", namespace=names) == 8 * 64
 
 
 def test_values_that_cannot_be_looked_into_are_passed_over() -> None:
