@@ -13,6 +13,7 @@ from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.primitives.arguments import canonical_axis, listed
 from jxkernel.primitives.indexing.concatenate import concatenate as joined
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice_in_dim
+from jxkernel.primitives.indexing.slicing import slice_in_dim
 
 __all__ = ["roll"]
 
@@ -27,13 +28,28 @@ def _moved_around(a: Any, shift: Any, axis: Any) -> Any:
     if len(shifts) != len(axes):
         raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
     a = asarray(a)
+    # Two slices of a sharded axis would be of parts that its mesh axes do not divide.
+    is_whole = a.aval.explicit_sharding is None
     for by, place in zip(shifts, [canonical_axis("roll", i, a.ndim) for i in axes], strict=True):
-        size = a.shape[place]
-        if size:
-            twice = joined([a, a], place)
-            start = -(cast(asarray(by), dtypes.default_int_dtype()) % size) % size
-            a = dynamic_slice_in_dim(twice, start, size, place)
+        if a.shape[place]:
+            move = _moved_by_number if is_whole and type(by) is int else _moved
+            a = move(a, by, place)
     return a
+
+
+def _moved_by_number(a: Any, by: int, axis: int) -> Any:
+    size = a.shape[axis]
+    start = -by % size
+    if not start:
+        return a
+    parts = slice_in_dim(a, start, size, axis=axis), slice_in_dim(a, 0, start, axis=axis)
+    return joined(parts, axis)
+
+
+def _moved(a: Any, by: Any, axis: int) -> Any:
+    size = a.shape[axis]
+    start = -(cast(asarray(by), dtypes.default_int_dtype()) % size) % size
+    return dynamic_slice_in_dim(joined([a, a], axis), start, size, axis)
 
 
 _rolled = fused(_moved_around, static=("axis",), name="roll")

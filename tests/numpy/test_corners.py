@@ -152,6 +152,14 @@ def test_put_takes_the_nearest_place_by_default() -> None:
     assert jnp.put(jnp.zeros(3), -1, 1.0, mode="clip", inplace=False).tolist() == [1, 0, 0]
 
 
+def test_a_roll_by_a_number_is_two_slices_joined() -> None:
+    program = jx.make_jaxpr(lambda x: jnp.roll(x, 7))(jnp.arange(10))
+    assert [eqn.primitive.name for eqn in program.eqns] == ["slice", "slice", "concatenate"]
+    for shift in (0, 10, -20, 3, -3, 23):
+        wanted = np.roll(np.arange(10), shift)
+        np.testing.assert_array_equal(jnp.roll(jnp.arange(10), shift), wanted)
+
+
 def test_the_least_integer_is_rolled_by() -> None:
     wanted = np.roll(np.arange(5), -(2**31))
     np.testing.assert_array_equal(jnp.roll(jnp.arange(5), -(2**31)), wanted)
