@@ -38,7 +38,7 @@ from jxkernel.primitives.elementwise.exponential import exp, log, rsqrt
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.rounding import is_finite
 from jxkernel.primitives.elementwise.select import select
-from jxkernel.primitives.reduction.reduce import reduce_max
+from jxkernel.primitives.reduction.reduce import peak
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim, reduce_sum
 from jxkernel.primitives.shape.reshape import expand_dims
 from jxkernel.primitives.sharding.constraints import with_out_sharding
@@ -71,7 +71,7 @@ def _peak(x: Any, axes: tuple[int, ...]) -> Any:
     x = stop_gradient(x)
     if not prod(np.shape(x)[axis] for axis in axes):
         return reduce_sum(x, axes)
-    return reduce_max(x, axes)
+    return peak(x, axes)
 
 
 @fused(static=("axes",), name="softmax")

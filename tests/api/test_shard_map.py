@@ -34,6 +34,22 @@ def test_collectives_on_devices_equal_those_of_examples(line):
         np.testing.assert_allclose(out[name], expected, rtol=1e-6, err_msg=name)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, "bfloat16"])
+def test_extremes_over_devices_keep_nan(line, dtype):
+    x = np.array([[-1.0, 2, -np.inf, 0]] * SIZE).astype(jnp.dtype(dtype))
+    x[:, 1] = range(SIZE)
+    extremes = jx.shard_map(
+        lambda y: (lax.pmax(y, "i"), lax.pmin(y, "i")), mesh=line, in_specs=P("i"), out_specs=P()
+    )
+    for place in range(SIZE):
+        y = x.copy()
+        y[place, 0] = np.nan
+        with jx.enable_x64(True):
+            high, low = extremes(y)
+        np.testing.assert_array_equal(np.asarray(high).astype(float)[0], y.max(0).astype(float))
+        np.testing.assert_array_equal(np.asarray(low).astype(float)[0], y.min(0).astype(float))
+
+
 def test_collectives_of_one_device_are_identities(eight_devices):
     def every(x: Any) -> Any:
         index = lax.axis_index("i")

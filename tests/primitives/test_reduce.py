@@ -6,6 +6,7 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
+from jxkernel import lax
 from jxkernel.primitives.reduction.reduce import (
     argmax,
     argmin,
@@ -112,6 +113,82 @@ def test_products_of_16_bits_accumulate_in_32():
     x = np.full(64, 1.01, ml_dtypes.bfloat16)
     expected = np.prod(x.astype(np.float32)).astype(ml_dtypes.bfloat16)
     assert_close(reduce_prod(x, (0,)), expected)
+
+
+LONG = (1 << 14, 1000 * 63, 99991)
+"""Lengths of vectors that are cut into rows, and one, a prime, that is not."""
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint32, np.int64, np.float32])
+@pytest.mark.parametrize("size", LONG)
+def test_extremes_of_long_vectors(size, dtype):
+    x = RANDOM.integers(3, 120, size).astype(dtype)
+    for place in (0, size // 2, size - 1):
+        y = x.copy()
+        y[place], y[-1 - place] = 125, 1
+        with jx.enable_x64(True):
+            assert reduce_max(y, (0,)) == y.max()
+            assert reduce_min(y, (0,)) == y.min()
+            assert argmax(y, 0, np.int32) == y.argmax()
+            assert argmin(y, 0, np.int32) == y.argmin()
+
+
+@pytest.mark.parametrize("axes", [(2,), (1, 2), (0, 1, 2), (0, 2), (1,)])
+def test_extremes_of_integers_along_long_axes(axes):
+    x = RANDOM.integers(-(2**31), 2**31, (2, 64, 1200)).astype(np.int32)
+    np.testing.assert_array_equal(reduce_max(x, axes), x.max(axes))
+    np.testing.assert_array_equal(reduce_min(x, axes), x.min(axes))
+
+
+@pytest.mark.parametrize("size", LONG)
+def test_the_first_of_equal_extremes_and_of_nans_is_found(size):
+    x = np.zeros(size, np.float32)
+    assert argmax(x, 0, np.int32) == argmin(x, 0, np.int32) == 0
+    for first in (1, 4095, 4096, size - 2):
+        x[:] = 0
+        x[[first, first + 1]] = 1
+        assert argmax(x, 0, np.int32) == first
+        x[[first, size - 1]] = np.nan
+        assert argmax(x, 0, np.int32) == argmin(x, 0, np.int32) == first
+    assert argmax(np.full(size, -np.inf, np.float32), 0, np.int32) == 0
+
+
+WIDE = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]
+NEGATIVE_NAN = np.array([0xFFC00000], np.uint32).view(np.float32)[0]
+
+
+@pytest.mark.parametrize("dtype", WIDE)
+@pytest.mark.parametrize("nan", [np.nan, NEGATIVE_NAN])
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+def test_extremes_of_many_elements_keep_nan(axes, nan, dtype):
+    """XLA's CPU compiler hands 4,096 elements and more to a library that passes over NaN."""
+    x = RANDOM.standard_normal((64, 65)).astype(dtype)
+    x[3, 0] = x[40, 64] = nan
+    with jx.enable_x64(True):
+        assert_close(reduce_max(x, axes), x.max(axes))
+        assert_close(reduce_min(x, axes), x.min(axes))
+        assert_close(reduce_max(np.full_like(x, nan), axes), np.full_like(x, nan).max(axes))
+        assert_close(jx.vmap(lambda x: reduce_max(x, (0,)))(x), x.max(1))
+        assert argmax(x.reshape(-1), 0, np.int32) == argmin(x.reshape(-1), 0, np.int32) == 195
+
+
+def test_what_is_made_of_extremes_keeps_nan():
+    x = np.ones(5000, np.float32)
+    x[77] = np.nan
+    for function in (jnp.max, jnp.ptp, jnp.amin, lambda x: jnp.linalg.norm(x, jnp.inf)):
+        assert np.isnan(function(x))
+        assert np.isnan(jx.jit(function)(x))
+    for function in (jx.nn.softmax, jx.nn.log_softmax, jx.nn.logsumexp):
+        assert np.isnan(function(x)).all()
+    assert jnp.nanmax(x) == 1
+    assert jx.grad(jnp.max)(x).tolist() == [float(n == 77) for n in range(5000)]
+    largest = lax.reduce(x, np.float32(-np.inf), lambda a, b: lax.max(b, a), (0,))
+    assert np.isnan(largest)
+
+
+def test_positions_of_a_long_vector_in_few_bits():
+    x = np.arange(1 << 14, dtype=np.int32)
+    assert argmax(x, 0, np.int16) == (1 << 14) - 1
 
 
 BAD = {

@@ -114,6 +114,20 @@ def test_nan_wins():
     assert_close(pushed, np.array([1, 1, 3], np.float32))
 
 
+@pytest.mark.parametrize("sizes", [(2, 2), (1, 2), (128, 128), (128, 1), (3, 2)])
+def test_nan_wins_in_blocks_of_many_elements(sizes):
+    """XLA makes a reduction over axes of them, which passes over NaN from 4,096 elements on."""
+    x = np.random.default_rng(0).standard_normal((128, 128)).astype(np.float32)
+    x[0, 0] = x[5, 60] = np.nan
+    for function in (reduce_window_max, reduce_window_min):
+        y = function(x, sizes, sizes)
+        small = function(np.isnan(x).astype(np.int32), sizes, sizes)
+        if function is reduce_window_max:
+            assert_close(np.isnan(y), small == 1)
+        assert np.isnan(y[0, 0])
+    assert not np.isnan(reduce_window_max(np.nan_to_num(x), sizes, sizes)).any()
+
+
 def test_16_bits_accumulate_in_32():
     x = np.ones(4096, ml_dtypes.bfloat16)
     assert_close(reduce_window_sum(x, (4096,)), np.full(1, 4096, ml_dtypes.bfloat16))

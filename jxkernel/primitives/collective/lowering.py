@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import hlo
+from jxkernel import dtypes, hlo
 from jxkernel.errors import UnboundAxisError
+from jxkernel.primitives.reduction.sort_lowering import Keys
 
 __all__ = [
     "lower_all_gather",
@@ -88,10 +89,28 @@ def lower_all_reduce(combiner: str) -> Any:
     """Return the lowering rule of a reduction over named axes."""
 
     def lower(context: Any, x: Any, *, axes: tuple[Any, ...], axis_index_groups: Groups) -> Any:
-        groups = _replica_groups(context, axes, axis_index_groups)
-        return _all_reduce(context, x, context.avals_out[0], combiner, groups)
+        groups, aval = _replica_groups(context, axes, axis_index_groups), context.avals_out[0]
+        is_extreme = combiner != "stablehlo.add" and dtypes.issubdtype(aval.dtype, np.floating)
+        if is_extreme and context.module.platform == "cpu":
+            return _extreme(context, x, aval, combiner, groups)
+        return _all_reduce(context, x, aval, combiner, groups)
 
     return lower
+
+
+def _extreme(context: Any, x: Any, aval: Any, combiner: str, groups: Any) -> Any:
+    """Append the extreme of floats, by integers of their order: on a CPU floats would lose NaN."""
+    wide = aval.dtype if aval.dtype.itemsize > 2 else np.dtype(np.float32)
+    keys, is_least = Keys(context, aval.shape), combiner == "stablehlo.minimum"
+    x = keys.op("convert", wide, x)
+    x = keys.op("negate", wide, x) if is_least else x
+    key, unsigned = keys.ordered(x, wide, "apart", "equal")
+    key = _all_reduce(context, key, aval.update(dtype=unsigned), "stablehlo.maximum", groups)
+    y = keys.restored(key, wide)
+    # That of the key is a signalling one, of which NumPy warns.
+    is_nan = context.compare(y, y, "NE", aval.shape, "FLOAT")
+    y = keys.op("select", wide, is_nan, keys.splat(np.nan, wide), y)
+    return keys.op("convert", aval.dtype, keys.op("negate", wide, y) if is_least else y)
 
 
 def lower_axis_index(context: Any, *, axis_name: Any) -> Any:

@@ -20,6 +20,7 @@ from jxkernel.primitives.arguments import integers, sequence
 from jxkernel.primitives.conv.conv_numbers import Pads, dilated, named_padding, window_count
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.indexing.slicing import pad
+from jxkernel.primitives.reduction.extremes import loses_nan, with_nan
 from jxkernel.primitives.reduction.reduce import greatest, least
 from jxkernel.primitives.shape.broadcast import accumulation_dtype, instantiate
 from jxkernel.primitives.shape.structural import front, linear_jvp, zero_cotangents
@@ -73,6 +74,12 @@ class Window(NamedTuple):
             return (*values[:place], value, *values[place:])
 
         return Window(*[inserted(v, (0, 0) if v is self.padding else 1) for v in self])
+
+    def are_blocks(self, aval: ShapedArray) -> bool:
+        """Whether no two windows overlap: XLA reduces them as axes of a reshaped array."""
+        counts = self.result_shape(aval.shape)
+        rows = zip(self.window_dimensions, self.window_strides, counts, strict=True)
+        return all(window == stride or count == 1 for window, stride, count in rows)
 
     def attributes(self) -> dict[str, Any]:
         """Return the attributes of ``stablehlo.reduce_window``."""
@@ -179,7 +186,14 @@ def _reduction(name: str, accepted: tuple[type, ...], operation: str, start: Any
         if wide is not None:
             x = context.value("stablehlo.convert", hlo.tensor_type(aval.shape, wide), (x,))
         dtype = wide or aval.dtype
-        y = _lower_window(context, x, dtype, Window(**window), operation, start(dtype))
+        windows = Window(**window)
+        y = _lower_window(context, x, dtype, windows, operation, start(dtype))
+        if name != "reduce_window_sum" and loses_nan(context, aval) and windows.are_blocks(aval):
+
+            def spread(flags: Any, flag: ShapedArray) -> Any:
+                return _lower_window(context, flags, flag.dtype, windows, "stablehlo.maximum", 0)
+
+            y = with_nan(context, x, aval, y, context.avals_out[0].shape, spread)
         if wide is not None:
             y = context.value("stablehlo.convert", context.out_type, (y,))
         return y

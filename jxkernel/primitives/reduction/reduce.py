@@ -17,10 +17,11 @@ from jxkernel.core.zeros import typed_scalar, zero_jvp, zero_scalar
 from jxkernel.primitives.arguments import canonical_axis, integers
 from jxkernel.primitives.elementwise.arithmetic import div, mul
 from jxkernel.primitives.elementwise.bits import bitwise_or
-from jxkernel.primitives.elementwise.compare import comparison_kind, eq, ne
+from jxkernel.primitives.elementwise.compare import eq, ne
 from jxkernel.primitives.elementwise.select import select_n
 from jxkernel.primitives.indexing.concatenate import concatenate
 from jxkernel.primitives.indexing.slicing import slice_in_dim
+from jxkernel.primitives.reduction.extremes import lower_extreme, lower_position
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.shape.broadcast import (
     accumulation_dtype,
@@ -42,6 +43,7 @@ __all__ = [
     "argmax_p",
     "argmin",
     "argmin_p",
+    "peak",
     "reduce_and",
     "reduce_and_p",
     "reduce_max",
@@ -76,7 +78,7 @@ def _reduction(
     primitive = Primitive(name)
     primitive.reference = reference
 
-    def abstract_eval(operand: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+    def abstract_eval(operand: ShapedArray, *, axes: tuple[int, ...], **_: Any) -> ShapedArray:
         if not any(dtypes.issubdtype(operand.dtype, kind) for kind in accepted):
             wanted = " or ".join(kind.__name__.rstrip("_") for kind in accepted)
             raise TypeError(
@@ -97,7 +99,7 @@ def _reduction(
 def _along(function: Any) -> Any:
     """Return a NumPy reduction as the reference of one of ours."""
 
-    def reference(x: Any, *, axes: tuple[int, ...]) -> Any:
+    def reference(x: Any, *, axes: tuple[int, ...], **_: Any) -> Any:
         return function(x, axis=axes)
 
     return reference
@@ -134,11 +136,13 @@ def _bounds(dtype: Any) -> tuple[Any, Any]:
 
 
 def _lower_extreme(operation: str, direction: str, start: Any) -> Any:
-    def lower(context: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-        dtype = context.avals_in[0].dtype
-        if dtypes.issubdtype(dtype, np.complexfloating):
-            return _lower_complex_extreme(context, x, axes, direction, start(dtype))
-        return lower_reduction(context, x, axes, operation, start(dtype))
+    def lower(context: Any, x: Any, *, axes: tuple[int, ...], may_lose_nan: bool = False) -> Any:
+        aval = context.avals_in[0]
+        if dtypes.issubdtype(aval.dtype, np.complexfloating):
+            return _lower_complex_extreme(context, x, axes, direction, start(aval.dtype))
+        if may_lose_nan:
+            return lower_reduction(context, x, axes, operation, start(aval.dtype))
+        return lower_extreme(context, x, aval, axes, operation, start(aval.dtype))
 
     return lower
 
@@ -184,10 +188,10 @@ def _extreme_jvp(primitive: Primitive) -> Any:
     """
 
     def jvp(
-        primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]
+        primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...], **rest: Any
     ) -> tuple[Any, Any]:
         (x,), (t,) = primals, tangents
-        y = primitive.bind(x, axes=axes)
+        y = primitive.bind(x, axes=axes, **rest)
         shape = shape_of(x)
         kept = tuple([axis for axis in range(len(shape)) if axis not in axes])
         places = bitwise_or(eq(x, broadcast_in_dim(y, shape, kept)), ne(x, x))
@@ -255,6 +259,24 @@ def reduce_min(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
     if out_sharding is not None:
         return with_out_sharding(reduce_min, (operand,), out_sharding, axes)
     return reduce_min_p.bind(operand, axes=integers("reduce_min", "axes", axes))
+
+
+def peak(operand: Any, axes: Sequence[int]) -> Any:
+    """Return the greatest element along axes, of no known value where NaN is among them.
+
+    It is for a shift before exponentials, which give NaN themselves. On a CPU ``reduce_max`` of
+    many elements looks for NaN in a second pass, and this does not.
+
+    Args:
+      operand: as of ``reduce_max``.
+      axes: likewise.
+
+    >>> from jxkernel import numpy as jnp
+    >>> from jxkernel.primitives.reduction.reduce import peak
+    >>> peak(jnp.array([[1.0, 8.0], [5.0, -2.0]]), (0,)).tolist()
+    [5.0, 8.0]
+    """
+    return reduce_max_p.bind(operand, axes=integers("peak", "axes", axes), may_lose_nan=True)
 
 
 # ---------------------------------------------------------------- reduce_prod
@@ -401,7 +423,7 @@ def _position(name: str, operation: str, start: Any, reference: Any) -> Primitiv
         return ShapedArray(reduced_shape(name, operand, axes), index_dtype)
 
     def lower(context: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
-        return _lower_position(context, x, axes[0], operation, start)
+        return lower_position(context, x, axes[0], operation, start(context.avals_in[0].dtype))
 
     return primitive.define(
         abstract_eval=abstract_eval,
@@ -411,48 +433,6 @@ def _position(name: str, operation: str, start: Any, reference: Any) -> Primitiv
         batch=batch_reduction(primitive),
         sharding=rules.reducing,
     )
-
-
-def _lower_position(context: Any, x: Any, axis: int, operation: str, start: Any) -> Any:
-    """Reduce to the extreme, then to the least position that holds it (or NaN).
-
-    Two plain reductions vectorise; one over (value, position) pairs does not.
-    """
-    aval, out = context.avals_in[0], context.avals_out[0]
-    index_dtype = out.dtype
-    extreme = _plain_reduce(context, x, aval.dtype, axis, operation, start(aval.dtype))
-    kept = tuple([a for a in range(aval.ndim) if a != axis])
-    everywhere = context.broadcast(extreme, kept, aval.shape, aval.dtype)
-    kind = comparison_kind(aval.dtype)
-    holds = context.compare(x, everywhere, "EQ", aval.shape, kind)
-    if dtypes.issubdtype(aval.dtype, np.floating):
-        nan = context.compare(x, x, "NE", aval.shape, kind)
-        boolean = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
-        holds = context.value("stablehlo.or", boolean, (holds, nan))
-    whole = hlo.tensor_type(aval.shape, index_dtype)
-    places = context.value("stablehlo.iota", whole, (), {"iota_dimension": hlo.i64_attr(axis)})
-    last = context.splat(greatest(index_dtype), aval.shape, index_dtype)
-    found = context.value("stablehlo.select", whole, (holds, places, last))
-    return _plain_reduce(
-        context, found, index_dtype, axis, "stablehlo.minimum", greatest(index_dtype)
-    )
-
-
-def _plain_reduce(context: Any, x: Any, dtype: Any, axis: int, operation: str, start: Any) -> Any:
-    scalar = hlo.tensor_type((), dtype)
-    reduction = context.op(
-        "stablehlo.reduce",
-        (hlo.tensor_type(context.avals_out[0].shape, dtype),),
-        (x, context.constant(start, dtype)),
-        {"dimensions": hlo.dense_i64_array((axis,))},
-        regions=1,
-    )
-
-    def body(inner: Any, a: Any, b: Any) -> tuple[Any]:
-        return (inner.value(operation, scalar, (a, b)),)
-
-    context.region(reduction, 0, (scalar, scalar), body)
-    return reduction.result
 
 
 def _position_reference(function: Any) -> Any:

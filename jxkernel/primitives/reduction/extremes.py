@@ -1,0 +1,219 @@
+"""The extremes of an array along axes and their places, by the way that is quick on CPU."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from jxkernel import dtypes, hlo
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.dimensions import is_symbolic
+from jxkernel.primitives.elementwise.compare import comparison_kind
+
+__all__ = ["loses_nan", "lower_extreme", "lower_position", "with_nan"]
+
+_FLAG = np.dtype(np.int8)
+
+_LEAST_HANDED_OVER = 1 << 12
+"""The elements from which XLA hands reductions of floats to a library."""
+
+_LEAST_LENGTH = 1 << 10
+"""The elements of a row from which a second reduction, which costs a kernel, gains."""
+_MOST_ROWS, _FEWEST_ROWS = 64, 8
+
+_LEAST_ROW, _MOST_ROW, _LEAST_SIZE = 1 << 9, 1 << 12, 1 << 14
+"""The elements of a row, and those of a vector that is worth cutting into rows."""
+
+
+def lower_extreme(
+    context: Any, x: Any, aval: ShapedArray, axes: tuple[int, ...], operation: str, start: Any
+) -> Any:
+    """Append the reduction of an array by ``maximum`` or ``minimum``.
+
+    XLA's CPU compiler makes vector instructions of a reduction along the last axes of floats and of
+    bytes; the extremes of wider integers it takes one element after the other. These are reduced
+    along an axis in front of the last one first, which vectorizes for every dtype, so that a part
+    in 64 is left for the slow way. Many floats it hands to a library whose extremes pass over NaN:
+    whether there is one is found beside, in bytes, which the library is quick with too.
+
+    Args:
+      context: the lowering context.
+      x: the array's value.
+      aval: its type; the dtype has an order.
+      axes: the axes to reduce.
+      operation: ``stablehlo.maximum`` or ``stablehlo.minimum``.
+      start: its neutral element.
+    """
+    shape, dtype = aval.shape, aval.dtype
+    if loses_nan(context, aval):
+        numbers = _reduced(context, x, aval, axes, operation, start)
+
+        def spread(flags: Any, flag: ShapedArray) -> Any:
+            return _reduced(context, flags, flag, axes, "stablehlo.maximum", 0)
+
+        return with_nan(context, x, aval, numbers, _left(shape, axes), spread)
+    rows = _rows(context, shape, dtype, axes)
+    if not rows:
+        return _reduced(context, x, aval, axes, operation, start)
+    left = shape[: len(shape) - len(axes)]
+    rest = prod(shape[len(left) :]) // rows
+    parts = (*left, rows, rest)
+    x = context.value("stablehlo.reshape", hlo.tensor_type(parts, dtype), (x,))
+    x = _reduced(context, x, ShapedArray(parts, dtype), (len(left),), operation, start)
+    few = ShapedArray((*left, rest), dtype)
+    # XLA would make one reduction of the two.
+    x = context.value("stablehlo.optimization_barrier", hlo.tensor_type(few.shape, dtype), (x,))
+    return _reduced(context, x, few, (len(left),), operation, start)
+
+
+def _rows(context: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...]) -> int:
+    """Return into how many rows the axes are cut; 0 where one reduction is as quick."""
+    module = context.module
+    if module.platform != "cpu" or module.partitioned or any(map(is_symbolic, shape)):
+        return 0
+    if not dtypes.issubdtype(dtype, np.integer) or dtypes.itemsize_bits(dtype) <= 8:
+        return 0
+    first = len(shape) - len(axes)
+    length = prod(shape[first:])
+    if sorted(axes) != list(range(first, len(shape))) or length < _LEAST_LENGTH:
+        return 0
+    counts = range(_MOST_ROWS, _FEWEST_ROWS - 1, -1)
+    return next((rows for rows in counts if length % rows == 0), 0)
+
+
+def loses_nan(context: Any, aval: ShapedArray) -> bool:
+    """Whether XLA hands the extremes of an array to a library of kernels that pass over NaN."""
+    is_wide = dtypes.issubdtype(aval.dtype, np.floating) and aval.dtype.itemsize > 1
+    if context.module.platform != "cpu" or not is_wide:
+        return False
+    return is_symbolic(aval.size) or aval.size >= _LEAST_HANDED_OVER
+
+
+def with_nan(
+    context: Any,
+    x: Any,
+    aval: ShapedArray,
+    extremes: Any,
+    shape: tuple[int, ...],
+    spread: Callable[[Any, ShapedArray], Any],
+) -> Any:
+    """Append extremes that are NaN where one was among the numbers.
+
+    Args:
+      context: the lowering context.
+      x: the value of the array that was reduced.
+      aval: its type.
+      extremes: the extremes of the numbers in it.
+      shape: their shape.
+      spread: appends the reduction of bytes by ``maximum``, of the same elements to each extreme.
+    """
+    is_nan = context.compare(x, x, "NE", aval.shape, "FLOAT")
+    ones = context.value("stablehlo.convert", hlo.tensor_type(aval.shape, _FLAG), (is_nan,))
+    found = spread(ones, ShapedArray(aval.shape, _FLAG))
+    some = context.compare(found, context.splat(0, shape, _FLAG), "NE", shape, "SIGNED")
+    nan = context.splat(np.nan, shape, aval.dtype)
+    return context.value(
+        "stablehlo.select", hlo.tensor_type(shape, aval.dtype), (some, nan, extremes)
+    )
+
+
+def _reduced(
+    context: Any, x: Any, aval: ShapedArray, axes: tuple[int, ...], operation: str, start: Any
+) -> Any:
+    scalar = hlo.tensor_type((), aval.dtype)
+    reduction = context.op(
+        "stablehlo.reduce",
+        (hlo.tensor_type(_left(aval.shape, axes), aval.dtype),),
+        (x, context.constant(start, aval.dtype)),
+        {"dimensions": hlo.dense_i64_array(tuple(sorted(axes)))},
+        regions=1,
+    )
+
+    def body(inner: Any, a: Any, b: Any) -> tuple[Any]:
+        return (inner.value(operation, scalar, (a, b)),)
+
+    context.region(reduction, 0, (scalar, scalar), body)
+    return reduction.result
+
+
+def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([size for axis, size in enumerate(shape) if axis not in axes])
+
+
+def lower_position(context: Any, x: Any, axis: int, operation: str, start: Any) -> Any:
+    """Append the first position of the operand's extreme, or of NaN, along an axis.
+
+    Args:
+      context: the lowering context; its one operand and result give the types.
+      x: the operand's value.
+      axis: the axis.
+      operation: as for ``lower_extreme``.
+      start: likewise.
+    """
+    aval, out = context.avals_in[0], context.avals_out[0]
+    search = _Position(context, out.dtype, operation, start)
+    length = _row_length(context, aval, out.dtype)
+    return search.by_rows(x, aval, length) if length else search.along(x, aval, axis)
+
+
+def _row_length(context: Any, aval: ShapedArray, index_dtype: Any) -> int:
+    """Return the length of rows into which a long vector is cut; 0 for what is searched whole."""
+    module, size = context.module, aval.shape[0]
+    if module.platform != "cpu" or module.partitioned or aval.ndim != 1 or is_symbolic(size):
+        return 0
+    if not _LEAST_SIZE <= size <= np.iinfo(index_dtype).max:
+        return 0
+    lengths = range(_MOST_ROW, _LEAST_ROW - 1, -1)
+    return next((length for length in lengths if size % length == 0), 0)
+
+
+class _Position:
+    """The first position of an extreme, or of NaN."""
+
+    def __init__(self, context: Any, index_dtype: Any, operation: str, start: Any) -> None:
+        self.context, self.index_dtype = context, index_dtype
+        self.operation, self.start = operation, start
+
+    def by_rows(self, x: Any, aval: ShapedArray, length: int) -> Any:
+        """Search the extremes of a vector's rows, then one row: most is read once."""
+        context, (size,) = self.context, aval.shape
+        rows = aval.update(shape=(size // length, length))
+        x = context.value("stablehlo.reshape", hlo.tensor_type(rows.shape, aval.dtype), (x,))
+        extremes = lower_extreme(context, x, rows, (1,), self.operation, self.start)
+        row = self.along(extremes, aval.update(shape=rows.shape[:1]), 0)
+        one = hlo.tensor_type((1, length), aval.dtype)
+        zero = context.constant(0, self.index_dtype)
+        sizes = {"slice_sizes": hlo.dense_i64_array((1, length))}
+        found = context.value("stablehlo.dynamic_slice", one, (x, row, zero), sizes)
+        place = self.along(
+            context.value("stablehlo.reshape", hlo.tensor_type((length,), aval.dtype), (found,)),
+            aval.update(shape=(length,)),
+            0,
+        )
+        index = hlo.tensor_type((), self.index_dtype)
+        width = context.constant(length, self.index_dtype)
+        before = context.value("stablehlo.multiply", index, (row, width))
+        return context.value("stablehlo.add", index, (before, place))
+
+    def along(self, x: Any, aval: ShapedArray, axis: int) -> Any:
+        """Reduce to the extreme, then to the least position that holds it (or NaN).
+
+        Two plain reductions vectorise; one over (value, position) pairs does not.
+        """
+        context, last = self.context, np.iinfo(self.index_dtype).max
+        extreme = lower_extreme(context, x, aval, (axis,), self.operation, self.start)
+        kept = tuple([a for a in range(aval.ndim) if a != axis])
+        everywhere = context.broadcast(extreme, kept, aval.shape, aval.dtype)
+        kind = comparison_kind(aval.dtype)
+        holds = context.compare(x, everywhere, "EQ", aval.shape, kind)
+        if dtypes.issubdtype(aval.dtype, np.floating):
+            nan = context.compare(x, x, "NE", aval.shape, kind)
+            boolean = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
+            holds = context.value("stablehlo.or", boolean, (holds, nan))
+        whole = hlo.tensor_type(aval.shape, self.index_dtype)
+        places = context.value("stablehlo.iota", whole, (), {"iota_dimension": hlo.i64_attr(axis)})
+        none = context.splat(last, aval.shape, self.index_dtype)
+        found = context.value("stablehlo.select", whole, (holds, places, none))
+        positions = ShapedArray(aval.shape, self.index_dtype)
+        return lower_extreme(context, found, positions, (axis,), "stablehlo.minimum", last)
