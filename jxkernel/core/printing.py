@@ -7,7 +7,9 @@ appearance: a ... z, aa ...
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from string import ascii_lowercase
 from typing import Any, cast
 
 from jxkernel import source
@@ -33,23 +35,20 @@ class Names:
 
     def __init__(self) -> None:
         self._names: dict[Var, str] = {}
+        self._letters = letters()
 
     def __call__(self, var: Var) -> str:
         """Return the variable's name, given now if it has none."""
         name = self._names.get(var)
         if name is None:
-            name = self._names[var] = letters(len(self._names))
+            name = self._names[var] = next(self._letters)
         return name
 
 
-def letters(number: int) -> str:
-    """Return the name of the variable of a number, from 0: a ... z, aa ..."""
-    text = ""
-    number += 1
-    while number:
-        number, digit = divmod(number - 1, 26)
-        text = chr(ord("a") + digit) + text
-    return text
+def letters() -> Iterator[str]:
+    """Yield names for variables without end: a ... z, aa ..."""
+    for length in itertools.count(1):
+        yield from map("".join, itertools.product(ascii_lowercase, repeat=length))
 
 
 def _typed(var: Var, names: Names) -> str:

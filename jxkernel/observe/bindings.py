@@ -36,31 +36,41 @@ class Bindings:
     def __init__(self) -> None:
         self._files: dict[str, dict[_Span, tuple[str, ...]]] = {}
         self._visits: WeakKeyDictionary[Jaxpr, Counter[source.Frame]] = WeakKeyDictionary()
+        self._frames: WeakKeyDictionary[Jaxpr, list[source.Frame | None]] = WeakKeyDictionary()
 
     def candidates(self, jaxpr: Jaxpr) -> set[str]:
         """Return the names of all assignments that a program visits."""
         return {name for frame in self._visits_of(jaxpr) for name in self._names(frame)}
 
-    def runs(self, jaxpr: Jaxpr) -> Iterator[tuple[Sequence[Eqn], tuple[str, ...]]]:
+    def runs(
+        self, jaxpr: Jaxpr
+    ) -> Iterator[tuple[source.Frame | None, Sequence[Eqn], tuple[str, ...]]]:
         """Yield a program's equations, place by place, with names for the last one's results."""
         visits = self._visits_of(jaxpr)
         seen: set[source.Frame] = set()
-        for frame, group in itertools.groupby(jaxpr.eqns, key=_frame):
-            run = list(group)
+        rest = iter(jaxpr.eqns)
+        for frame, group in itertools.groupby(self.frames(jaxpr)):
+            run = [eqn for _, eqn in zip(group, rest, strict=False)]
             names = self._names(frame) if frame is not None else ()
             if frame is None or not names:
-                yield run, ()
+                yield frame, run, ()
                 continue
             first = frame not in seen
             seen.add(frame)
             fits = len(names) == len(run[-1].outvars)
             once = visits[frame] == 1 or (first and len(run) == 1)
-            yield run, names if fits and once and _is_of_place(run[-1]) else ()
+            yield frame, run, names if fits and once and _is_of_place(run[-1]) else ()
+
+    def frames(self, jaxpr: Jaxpr) -> Sequence[source.Frame | None]:
+        """Return the user's frame of each equation; they are looked up once."""
+        if jaxpr not in self._frames:
+            self._frames[jaxpr] = [source.user_frame(eqn.source) for eqn in jaxpr.eqns]
+        return self._frames[jaxpr]
 
     def _visits_of(self, jaxpr: Jaxpr) -> Counter[source.Frame]:
         """How often a program visits each right side of an assignment."""
         if jaxpr not in self._visits:
-            frames = (frame for frame, _ in itertools.groupby(map(_frame, jaxpr.eqns)) if frame)
+            frames = (frame for frame, _ in itertools.groupby(self.frames(jaxpr)) if frame)
             self._visits[jaxpr] = Counter(frame for frame in frames if self._names(frame))
         return self._visits[jaxpr]
 
@@ -79,10 +89,6 @@ def _is_of_place(eqn: Eqn) -> bool:
         if code is trace_flat.__code__:
             return False
     return False
-
-
-def _frame(eqn: Eqn) -> source.Frame | None:
-    return source.user_frame(eqn.source)
 
 
 def _assignments(file: str) -> dict[_Span, tuple[str, ...]]:

@@ -60,10 +60,13 @@ class Cost:
 
 def equation_cost(eqn: Eqn) -> Cost:
     """Return the cost of one equation, with what happens inside it."""
-    programs = list(subjaxprs(eqn.params))
+    programs = list(subjaxprs(eqn.params)) if eqn.params else []
     if programs:
         return _cost_of_programs(eqn, programs)
-    moved = sum(_bytes(atom.aval) for atom in (*eqn.invars, *eqn.outvars) if _is_stored(atom))
+    moved = 0
+    for atom in (*eqn.invars, *eqn.outvars):
+        if type(atom) is not Literal:
+            moved += _bytes(atom.aval)
     return Cost(_flops(eqn), moved)
 
 
@@ -124,7 +127,3 @@ def _bytes(aval: Any) -> int:
         return int(aval.size) * aval.dtype.itemsize
     except (AttributeError, TypeError):  # a size that is a name; a type without bytes
         return 0
-
-
-def _is_stored(atom: Any) -> bool:
-    return not isinstance(atom, Literal)

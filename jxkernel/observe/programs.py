@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import linecache
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -328,26 +327,26 @@ class _UserNames:
 
     def __init__(self, reserved: Collection[str]) -> None:
         self._reserved = reserved
-        self._given: dict[Var, str] = {}
+        self._given: set[Var] = set()
         self._taken: dict[str, int] = {}
-        self._lettered: dict[Var, str] = {}
-        self._numbers = itertools.count()
+        self._names: dict[Var, str] = {}
+        self._letters = letters()
 
     def give(self, var: Var, name: str) -> None:
         """Give a variable a name, numbered where another one has it already."""
         if var not in self._given and name:
             count = self._taken[name] = self._taken.get(name, 0) + 1
-            self._given[var] = name if count == 1 else f"{name}·{count}"
+            self._names[var] = name if count == 1 else f"{name}·{count}"
+            self._given.add(var)
 
     def has(self, var: Var) -> bool:
         """Whether the variable was given a name."""
         return var in self._given
 
     def __call__(self, var: Var) -> str:
-        name = self._given.get(var) or self._lettered.get(var)
+        name = self._names.get(var)
         if name is None:
-            free = (letters(number) for number in self._numbers)
-            name = self._lettered[var] = next(one for one in free if self._is_free(one))
+            name = self._names[var] = next(filter(self._is_free, self._letters))
         return name
 
     def _is_free(self, name: str) -> bool:
@@ -371,6 +370,7 @@ class _Builder:
         self._characters = limit * _TEXT // 3
         self._number = 0
         self._bindings = bindings
+        self._types: dict[Any, str] = {}
 
     @property
     def listed(self) -> int:
@@ -380,12 +380,12 @@ class _Builder:
     def program(self, jaxpr: Jaxpr, label: str, arguments: Sequence[str] = ()) -> Program:
         """One program, and those inside its equations, as far as there is room."""
         names = self._names(jaxpr, arguments)
-        begun = _begun(jaxpr, label, names)
+        begun = self._begun(jaxpr, label, names)
         equations: list[Equation] = []
-        for eqn in self._named(jaxpr, names):
+        for frame, eqn in self._named(jaxpr, names):
             if self._left <= 0 or self._characters <= 0:
                 break
-            one = self._equation(eqn, names)
+            one = self._equation(frame, eqn, names)
             programs = tuple(self.program(inner.jaxpr, label) for label, inner in _programs(eqn))
             equations.append(replace(one, programs=programs) if programs else one)
         left_out = len(jaxpr.eqns) - len(equations)
@@ -404,16 +404,28 @@ class _Builder:
         """One program and those inside its equations, one by one."""
         names = self._names(jaxpr, arguments)
         first = self._number + 1
-        program, end = _begun(jaxpr, label, names), first + count
+        program, end = self._begun(jaxpr, label, names), first + count
         yield Placed(program, equation, depth, first, end, is_whole=False)
-        for eqn in self._named(jaxpr, names):
-            one = self._equation(eqn, names)
+        for frame, eqn in self._named(jaxpr, names):
+            one = self._equation(frame, eqn, names)
             yield depth, one
             for inner_label, inner in _programs(eqn):
                 inside = count_equations(inner.jaxpr)
                 yield from self.walk(inner.jaxpr, inside, inner_label, (), one.number, depth + 1)
         program = replace(program, results=_results(jaxpr, names))
         yield Placed(program, equation, depth, first, end)
+
+    def _begun(self, jaxpr: Jaxpr, label: str, names: _UserNames) -> Program:
+        """A program of which the equations and the results are to come."""
+        constants = tuple([self._variable(var, names) for var in jaxpr.constvars])
+        inputs = tuple([self._variable(var, names) for var in jaxpr.invars])
+        return Program(label, constants, inputs, (), ())
+
+    def _variable(self, var: Var, names: _UserNames) -> Variable:
+        text = self._types.get(var.aval)
+        if text is None:
+            text = self._types[var.aval] = var.aval.short()
+        return Variable(names(var), text)
 
     def _names(self, jaxpr: Jaxpr, arguments: Sequence[str]) -> _UserNames:
         candidates = self._watched_names or self._bindings.candidates(jaxpr)
@@ -423,39 +435,39 @@ class _Builder:
             names.give(var, name or self._watched.get(var, ""))
         return names
 
-    def _named(self, jaxpr: Jaxpr, names: _UserNames) -> Iterator[Eqn]:
+    def _named(self, jaxpr: Jaxpr, names: _UserNames) -> Iterator[tuple[source.Frame | None, Eqn]]:
         """The equations of a program, each when its results have the names that they are given."""
         if self._watched:
-            for eqn in jaxpr.eqns:
+            for frame, eqn in zip(self._bindings.frames(jaxpr), jaxpr.eqns, strict=True):
                 for var in eqn.outvars:
                     names.give(var, self._watched.get(var, ""))
-                yield eqn
+                yield frame, eqn
             return
-        for run, bound in self._bindings.runs(jaxpr):
+        for frame, run, bound in self._bindings.runs(jaxpr):
             for var, name in zip(run[-1].outvars, bound, strict=False):
                 names.give(var, name)
-            yield from run
+            for eqn in run:
+                yield frame, eqn
 
-    def _equation(self, eqn: Eqn, names: _UserNames) -> Equation:
+    def _equation(self, frame: source.Frame | None, eqn: Eqn, names: _UserNames) -> Equation:
         self._left -= 1
         self._number += 1
         number = self._number
-        frame = source.user_frame(eqn.source)
-        operands = tuple(atom_text(atom, names) for atom in eqn.invars)
-        results = tuple(_variable(var, names) for var in eqn.outvars)
+        operands = tuple([atom_text(atom, names) for atom in eqn.invars])
+        results = tuple([self._variable(var, names) for var in eqn.outvars])
         parameters = _parameters(eqn)
-        self._characters -= len(parameters) + sum(map(len, operands)) + 20 * len(results)
+        self._characters -= len(parameters) + len("".join(operands)) + 20 * len(results)
         return Equation(
             number,
             eqn.primitive.name,
             parameters,
             operands,
             results,
-            any(names.has(var) for var in eqn.outvars),
+            any(map(names.has, eqn.outvars)),
             frame.file if frame else "",
             frame.line if frame else 0,
             equation_cost(eqn),
-            inside=_count_inside(eqn),
+            inside=_count_inside(eqn) if eqn.params else 0,
         )
 
     def source_lines(self, jaxpr: Jaxpr) -> tuple[tuple[SourceLine, ...], Cost]:
@@ -463,8 +475,7 @@ class _Builder:
         counts: dict[tuple[str, int], int] = {}
         costs: dict[tuple[str, int], Cost] = {}
         total = Cost()
-        for depth, eqn in _equations(jaxpr, 0):
-            frame = source.user_frame(eqn.source)
+        for depth, frame, eqn in self._framed(jaxpr, 0):
             place = (frame.file, frame.line) if frame else ("", 0)
             cost = Cost() if depth else equation_cost(eqn)
             counts[place] = counts.get(place, 0) + 1
@@ -472,6 +483,13 @@ class _Builder:
             total += cost
         counts.pop(("", 0), None)
         return tuple(_lines(counts, costs)), total
+
+    def _framed(self, jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, source.Frame | None, Eqn]]:
+        """All equations, those of inner programs included, with their depths and frames."""
+        for frame, eqn in zip(self._bindings.frames(jaxpr), jaxpr.eqns, strict=True):
+            yield depth, frame, eqn
+            for inner in subjaxprs(eqn.params):
+                yield from self._framed(inner.jaxpr, depth + 1)
 
 
 def _lines(
@@ -497,20 +515,6 @@ def line_of(file: str, line: int) -> str:
         return linecache.getline(file, line).rstrip("\r\n")
     except ValueError:  # no file can have such a name
         return ""
-
-
-def _equations(jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, Eqn]]:
-    for eqn in jaxpr.eqns:
-        yield depth, eqn
-        for inner in subjaxprs(eqn.params):
-            yield from _equations(inner.jaxpr, depth + 1)
-
-
-def _begun(jaxpr: Jaxpr, label: str, names: _UserNames) -> Program:
-    """A program of which the equations and the results are to come."""
-    constants = tuple(_variable(var, names) for var in jaxpr.constvars)
-    inputs = tuple(_variable(var, names) for var in jaxpr.invars)
-    return Program(label, constants, inputs, (), ())
 
 
 def _results(jaxpr: Jaxpr, names: _UserNames) -> tuple[str, ...]:
@@ -557,13 +561,11 @@ def _programs(eqn: Eqn) -> Iterator[tuple[str, ClosedJaxpr]]:
 
 def _parameters(eqn: Eqn) -> str:
     """The parameters without programs, which are listed by themselves."""
+    if not eqn.params:
+        return ""
     plain = {name: value for name, value in eqn.params.items() if not any(subjaxprs({name: value}))}
     text = parameters_text(eqn if len(plain) == len(eqn.params) else eqn.replace(params=plain))
     return text if len(text) <= _TEXT else f"{text[:_TEXT]}…]"
-
-
-def _variable(var: Var, names: Callable[[Var], str]) -> Variable:
-    return Variable(names(var), var.aval.short())
 
 
 def _program_lines(program: Program, indent: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ A part may be asked for in any thread, in the midst of a cell.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -43,16 +44,17 @@ class Programs:
         with self._lock:
             if start == 0 or (token, start) != self._next:
                 self._rest = walk_kept(token)
-                _taken(self._rest, start)
+                deque(_taken(self._rest, start, []), maxlen=0)
             count = _PART if start else min(_FIRST, _PART)
-            part, is_last = _taken(self._rest, count)
+            programs: list[Placed] = []
+            # By columns as they come: to keep so many objects costs a collection of garbage.
+            columns = equation_columns(start + 1, _taken(self._rest, count, programs))
+            is_last = len(columns["text"]) < count
             self._next = (token, start + count)
             if is_last:
                 self._forget()
-        programs = [program_data(one) for one in part if isinstance(one, Placed)]
-        equations = [one for one in part if isinstance(one, tuple)]
-        columns = equation_columns(start + 1, equations)
-        data = tidied({"programs": programs, "equations": columns, "is_last": is_last})
+        placed = [program_data(one) for one in programs]
+        data = tidied({"programs": placed, "equations": columns, "is_last": is_last})
         return data  # type: ignore[return-value]  # as made
 
     def _forget(self) -> None:
@@ -81,14 +83,15 @@ def line_costs(session: Session) -> LineCostsAnswer:
 
 
 def _taken(
-    rest: Iterator[Placed | tuple[int, Equation]], count: int
-) -> tuple[list[Placed | tuple[int, Equation]], bool]:
-    """The next so many equations with the programs between them; whether they are the last."""
-    part: list[Placed | tuple[int, Equation]] = []
+    rest: Iterator[Placed | tuple[int, Equation]], count: int, programs: list[Placed]
+) -> Iterator[tuple[int, Equation]]:
+    """The next so many equations with their depths; the programs between them are set aside."""
     while count > 0:
         one = next(rest, None)
         if one is None:
-            return part, True
-        part.append(one)
-        count -= isinstance(one, tuple)
-    return part, False
+            return
+        if isinstance(one, Placed):
+            programs.append(one)
+        else:
+            count -= 1
+            yield one

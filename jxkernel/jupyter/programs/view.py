@@ -6,7 +6,7 @@ pointing at one lights up the other; inner programs fold; one click selects the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -46,6 +46,10 @@ _NODES = 60
 _TEXT = 30_000
 _ENDS = 3_000
 """Characters of a program's list of inputs, or of results."""
+_COLUMNS = (
+    *("depth", "named", "text", "primitive", "operands", "results", "file", "line"),
+    *("flops", "bytes"),
+)
 
 Place = tuple[str, int]
 """A file and a line."""
@@ -147,31 +151,32 @@ def _equation_data(depth: int, one: Equation) -> dict[str, Any]:
     }
 
 
-def equation_columns(first: int, equations: Sequence[tuple[int, Equation]]) -> dict[str, Any]:
+def equation_columns(first: int, equations: Iterable[tuple[int, Equation]]) -> dict[str, Any]:
     """Return equations that follow each other as data by columns.
 
     Args:
       first: the number of the first one.
-      equations: each with its depth.
+      equations: each with its depth; none is kept.
     """
-    depths = [depth for depth, _ in equations]
-    listed = [one for _, one in equations]
-    files = dict.fromkeys(one.file for one in listed)
-    places = {file: place for place, file in enumerate(files)}
-    return {
-        "first": first,
-        "depth": depths,
-        "named": [one.is_named for one in listed],
-        "text": [one.text for one in listed],
-        "primitive": [one.primitive for one in listed],
-        "operands": [" ".join(one.operands) for one in listed],
-        "results": [" ".join([result.name for result in one.results]) for one in listed],
-        "files": list(files),
-        "file": [places[one.file] for one in listed],
-        "line": [one.line for one in listed],
-        "flops": [one.cost.flops for one in listed],
-        "bytes": [one.cost.bytes for one in listed],
-    }
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    adding = [column.append for column in columns.values()]
+    files: dict[str, int] = {}
+    for depth, one in equations:
+        row = (
+            depth,
+            one.is_named,
+            one.text,
+            one.primitive,
+            " ".join(one.operands),
+            " ".join([result.name for result in one.results]),
+            files.setdefault(one.file, len(files)),
+            one.line,
+            one.cost.flops,
+            one.cost.bytes,
+        )
+        for add, value in zip(adding, row, strict=True):
+            add(value)
+    return {"first": first, **columns, "files": list(files)}
 
 
 def program_data(placed: Placed) -> dict[str, Any]:

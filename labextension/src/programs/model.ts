@@ -197,14 +197,18 @@ export class ProgramModel implements IDisposable {
   private async _load(ask: (start: number) => Promise<ProgramPart>): Promise<void> {
     const equations: EquationPayload[] = [];
     const programs = new Map<string, ProgramPayload>();
-    let isLast = false;
     let listed = 0;
-    while (!isLast && equations.length < MOST && !this._isDisposed) {
-      const part = await ask(equations.length);
-      isLast = part.is_last;
+    let next: Promise<ProgramPart> | null = ask(0);
+    while (next && !this._isDisposed) {
+      const part: ProgramPart = await next;
+      const count = equations.length + part.equations.text.length;
+      const isLast = part.is_last || count >= MOST;
+      // Asked for before this part is taken in: the kernel makes it meanwhile.
+      next = isLast ? null : ask(count);
+      next?.catch(() => undefined); // told where it is awaited, if it still is
       addColumns(equations, part.equations);
       part.programs.forEach(one => programs.set(`${one.equation} ${one.label}`, one));
-      if (isLast || equations.length >= Math.min(2 * listed, MOST)) {
+      if (isLast || equations.length >= 2 * listed) {
         listed = equations.length;
         this._isLoaded = true;
         this._data = { ...this._data, equations: [...equations], programs: [...programs.values()] };
