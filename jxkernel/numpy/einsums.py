@@ -49,7 +49,10 @@ def _sizes(shapes: Sequence[tuple[int, ...]], labels: Sequence[Labels]) -> dict[
         for size, label in zip(shape, term, strict=True):
             known = sizes.get(label, 1)
             if 1 not in (known, size) and known != size:
-                raise ValueError(f"einsum got sizes {known} and {size} for the label {label!r}")
+                raise ValueError(
+                    f"einsum got sizes {known} and {size} for the label {label!r}, in operands of "
+                    f"shapes {' and '.join(map(str, shapes))}"
+                )
             sizes[label] = size if known == 1 else known
     return sizes
 

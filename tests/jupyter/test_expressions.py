@@ -107,3 +107,20 @@ def test_views_of_other_expressions_are_no_function_built_again(filled: Notebook
     assert "built again" not in told
     assert "expressions.py" not in told
     assert "first call of a.sum(0) + 5" in told
+
+
+@pytest.mark.parametrize("magic", ["%jaxpr", "%jx stages", "%jx cost"])
+def test_an_error_of_a_call_is_shown_in_the_magic_as_it_was_typed(
+    notebook: Notebook, magic: str
+) -> None:
+    notebook.run("a, b = jnp.ones((3, 4)), jnp.ones((5, 6))")
+    typed = f"{magic} jnp.concatenate([a, b])"
+    printed = notebook.attempt(typed).printed
+    assert f"    {typed}\n    {'^' * len(typed)}\n" in printed
+
+
+def test_an_einsum_that_does_not_fit_names_its_operands(notebook: Notebook) -> None:
+    notebook.run("a, b = jnp.ones((3, 4)), jnp.ones((5, 6))")
+    printed = notebook.attempt("jnp.einsum('ij,jk', a, b)").printed
+    assert "in operands of shapes (3, 4) and (5, 6)" in printed
+    assert "In it a is f32[3,4] and b is f32[5,6]." in printed

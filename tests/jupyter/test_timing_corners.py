@@ -2,6 +2,7 @@
 
 import _thread
 import ast
+import linecache
 import re
 import sys
 import time
@@ -124,6 +125,53 @@ def test_failing_code_with_arrays_raises_what_it_did(notebook: Notebook, cell: s
     # Older IPythons print what `%time` raises and go on.
     assert "Error" in theirs.printed
     assert repr(ours.error) == repr(theirs.error)
+
+
+FAILING = {
+    "%timeit -n1 -r1 1 + unknown": ("1 + unknown", "    ^^^^^^^"),
+    "%timeit -n1 -r1 m + m[1:]": ("m + m[1:]", "^^^^^^^^^"),
+    "%%timeit -n1 -r1 z = 3\nq = z\n\nq + unknown": ("q + unknown", "    ^^^^^^^"),
+    "%%timeit -n1 -r1 z = unknown\nq = z": ("z = unknown", "    ^^^^^^^"),
+    "%%timeit -n1 -r1\n\nif True:\n    q = m + m[1:]": ("q = m + m[1:]", "    ^^^^^^^^^"),
+    "%time unknown": ("unknown", "^^^^^^^"),
+    "%%time\na = 3\nb = m @ m[1:]\na": ("b = m @ m[1:]", "    ^^^^^^^^^"),
+}
+"""Timed code that fails, the line that is shown, and what is underlined in it."""
+
+
+@pytest.mark.parametrize(("cell", "shown"), FAILING.items(), ids=FAILING)
+def test_an_error_of_timed_code_is_shown_in_that_code(
+    notebook: Notebook, cell: str, shown: tuple[str, str]
+) -> None:
+    notebook.run("m = jnp.ones((3, 3))")
+    ran = notebook.attempt(cell)
+    assert f"the timed code:\n    {shown[0]}\n    {shown[1]}\n" in ran.printed
+    assert "Could not get source" not in ran.printed
+    assert "magic-timeit" not in ran.printed
+    if "m[1:]" in cell:
+        assert "In it m is f32[3,3]" in ran.printed
+
+
+@pytest.mark.parametrize("cell", ["%prun -q {}", "%%prun -q\na = 3\n{}\na"])
+@pytest.mark.parametrize("line", ["m @ m[1:]", "1 + unknown"])
+def test_an_error_of_profiled_code_names_its_line(notebook: Notebook, cell: str, line: str) -> None:
+    notebook.run("m = jnp.ones((3, 3))")
+    ran = notebook.attempt(cell.format(line))
+    assert f"the profiled code:\n    {line}" in ran.printed
+    assert "cProfile" not in ran.printed
+
+
+def test_the_text_of_timed_code_is_forgotten_after_it(notebook: Notebook) -> None:
+    notebook.attempt("%timeit -n1 -r1 unknown")
+    notebook.attempt("%time unknown")
+    assert not [file for file in linecache.cache if file.startswith(("<magic", "<timed"))]
+
+
+def test_no_syntax_error_of_timed_code_shows_what_runs_the_magic(notebook: Notebook) -> None:
+    printed = notebook.attempt("%timeit 3 +").printed
+    assert "SyntaxError" in printed
+    assert "magic.py" not in printed
+    assert "interactiveshell" not in printed
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ expression gets its underline too, found by ``executing``, and file names become
 from __future__ import annotations
 
 import ast
+import cProfile
 import dis
 import html
 import linecache
@@ -35,6 +36,7 @@ from jxkernel.errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
 )
+from jxkernel.jupyter.code.magics import as_typed
 from jxkernel.jupyter.errors.advice import (
     advice,
     at_update,
@@ -59,16 +61,29 @@ from jxkernel.jupyter.views.html import escape
 from jxkernel.jupyter.views.view import View
 from jxkernel.runtime import exception_behind
 
-__all__ = ["Filter", "is_placed", "locate", "name_cells", "tidy", "with_cell_names"]
+__all__ = [
+    "Filter",
+    "is_placed",
+    "locate",
+    "name_cells",
+    "telling",
+    "telling_profiled",
+    "tidy",
+    "with_cell_names",
+]
 
 _EXPRESSION = "<expression "
+_TIMED = ("<magic-timeit>", "<timed exec>", "<timed eval>")
+"""What IPython names the code that its timing magics are given; ``%prun`` names none."""
 _EXPRESSION_PLACE = re.compile(rf"{_EXPRESSION}\w+>:\d+(?::\d+)?(?:, in <module>| \(<module>\))?")
+_TIMED_PLACE = re.compile(rf"(?:{'|'.join(_TIMED)}):\d+(?::\d+)?(?:, in [\w<>]+| \([\w<>]+\))?")
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
 _FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
 _FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
 _OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)")
 _ARGUMENT = re.compile(r"traced argument (\w+)")
+_ABOUT_TYPES = re.compile(r"\b(?:shapes?|sizes?|ax[ei]s|dtypes?)\b")
 _ABOUT_VALUES = (TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
 _OF_VALUES = (ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError)
 _BESIDES = ("static", "must be known while tracing", "stop_gradient")
@@ -142,8 +157,8 @@ def _advise(error: Exception, *, always: bool = True) -> None:
         return
     frame, offset = _innermost_user_frame(error.__traceback__)
     assert frame is not None, "there is a place"
-    names = Names.of(frame)
-    instead = in_users_names(advice(error, _node_at(frame, offset), place[1], names), names)
+    node, names = _node_at(frame, offset), Names.of(frame)
+    instead = in_users_names(advice(error, node, place[1], names), names)
     if not (instead or always):
         return
     if error.args and isinstance(error.args[0], str):
@@ -151,10 +166,12 @@ def _advise(error: Exception, *, always: bool = True) -> None:
     where, code, (start, end) = place
     bare = code.lstrip()
     start, end = start - len(code) + len(bare), end - len(code) + len(bare)
-    lines = [f"{where}:", f"    {bare}", f"    {' ' * start}{'^' * (end - start)}"]
+    told = operands(node, names) if _ABOUT_TYPES.search(str(error)) else ""
+    lines = [told] if told else []
+    lines += ["", f"{where}:", f"    {bare}", f"    {' ' * start}{'^' * (end - start)}"]
     if instead:
         lines += ["", "What to write instead:", *(f"    {line}" for line in instead)]
-    error.add_note("\n".join(["", *lines]))
+    error.add_note("\n".join(lines))
 
 
 def locate(error: BaseException) -> None:
@@ -173,6 +190,7 @@ def locate(error: BaseException) -> None:
         error.code = error.code or code
         if error.code == code:
             error.underline = underline
+    error.code, error.underline = _typed(error.code, error.underline)
     frame, offset = _innermost_user_frame(error.__traceback__)
     node, names = (None, Names({})) if frame is None else (_node_at(frame, offset), Names.of(frame))
     if isinstance(error, ShapeMismatchError) and not error.details:
@@ -233,12 +251,22 @@ def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:
     if node is not None:
         last = node.end_col_offset if node.end_lineno == node.lineno else len(code.encode())
         start, end = _column(code, node.col_offset), _column(code, last or 0)
-    return f"{frame.f_code.co_filename}:{line}", code, (start, end)
+    code, columns = _typed(code, (start, end))
+    return f"{frame.f_code.co_filename}:{line}", code, columns or (0, 0)
+
+
+def _typed(code: str, underline: tuple[int, int] | None) -> tuple[str, tuple[int, int] | None]:
+    """A line with its magics as the user wrote them, and the columns of an expression in it."""
+    if underline is not None:
+        start, end = (len(as_typed(code[:column])) for column in underline)
+        underline = (start, end)
+    return as_typed(code), underline
 
 
 def name_cells(text: str, compiler: Any) -> str:
     """Return a text with file names of cells replaced by the names of the cells."""
     text = _EXPRESSION_PLACE.sub("the expression", text)
+    text = _TIMED_PLACE.sub("the timed code", text)
     for file, cell in _cells_in(text, compiler):
         text = re.sub(
             re.escape(file) + r":(\d+)(?::\d+)?(, in <module>| \(<module>\))?",
@@ -338,6 +366,8 @@ class Filter:
                 )
             elif isinstance(evalue, SyntaxError) and self._is_cell(evalue.filename):
                 etb = []  # the frames that led to the cell, of which the user wrote none
+            elif isinstance(evalue, SyntaxError) and isinstance(etb, list):
+                etb = [one for one in etb if not _is_machinery(one.filename)]
             return self._original(etype, evalue, etb, *args, **kwargs)
 
     def _is_cell(self, file: str | None) -> bool:
@@ -355,14 +385,65 @@ class Filter:
 
 
 def _tell_of_expression(error: BaseException) -> None:
-    """Underline what failed in the expression that a magic was given, whose frame is left out."""
+    """Underline what failed in the code that a magic was given, whose frame is left out."""
     place = _place(error)
     notes = getattr(error, "__notes__", ())
-    if place is None or isinstance(error, JXError) or not place[0].startswith(_EXPRESSION):
+    if place is None or isinstance(error, JXError) or any("^" in note for note in notes):
         return
-    _, code, (start, end) = place
-    if not any("^" in note for note in notes):
-        error.add_note(f"\nthe expression:\n    {code}\n    {' ' * start}{'^' * (end - start)}")
+    where, code, (start, end) = place
+    if where.startswith((_EXPRESSION, *_TIMED)):
+        where = name_cells(where, None)
+        bare = code.lstrip()
+        mark = f"{' ' * (start - len(code) + len(bare))}{'^' * (end - start)}"
+        error.add_note(f"\n{where}:\n    {bare}\n    {mark}")
+
+
+@contextmanager
+def telling(code: str) -> Generator[None]:
+    """Let the code that a timing magic is given be found by errors in the block.
+
+    IPython names all such code alike, so its text must not stay where tracebacks look.
+    """
+    cache = linecache.cache
+    before = {file: cache[file] for file in _TIMED if file in cache}
+    lines = code.splitlines(keepends=True)
+    cache.update({file: (len(code), None, lines, file) for file in _TIMED})
+    try:
+        yield
+    except Exception as error:
+        locate(error)
+        if not isinstance(error, JXError):
+            _advise(error, always=_names_internals(error))
+        _tell_of_expression(error)
+        raise
+    finally:
+        for file in _TIMED:
+            cache.pop(file, None)
+        cache.update(before)
+
+
+@contextmanager
+def telling_profiled(code: str) -> Generator[None]:
+    """Tell the line of the code that ``%prun`` is given, which has no name of its own."""
+    try:
+        yield
+    except Exception as error:
+        line = next((one.tb_lineno for one in _entries(error.__traceback__) if _is_run(one)), 0)
+        told = code.splitlines()[line - 1 : line] if line else []
+        if told:
+            error.add_note(f"\nthe profiled code:\n    {told[0].strip()}")
+        raise
+
+
+def _is_run(entry: TracebackType) -> bool:
+    """Whether a frame is the code that the profiler runs."""
+    frame = entry.tb_frame
+    caller = frame.f_back
+    return (
+        frame.f_code.co_filename == "<string>"
+        and caller is not None
+        and caller.f_code.co_filename == cProfile.__file__
+    )
 
 
 def _tell_of_alias(error: BaseException) -> None:
@@ -432,7 +513,8 @@ def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> T
     kept = [
         one
         for one, file in zip(entries[1:], files[1:], strict=True)
-        if not (_is_machinery(file) or (libraries and source.is_library_file(file)))
+        if not (_is_machinery(file) or _is_run(one))
+        and not (libraries and source.is_library_file(file))
     ]
     known = bool(kept)
     if kept and _called_a_magic(entries, kept[0]):
@@ -452,7 +534,9 @@ def _called_a_magic(entries: list[TracebackType], cell: TracebackType) -> bool:
 
 def _is_machinery(file: str) -> bool:
     # An expression is the argument of a magic, whose line is shown.
-    return source.is_package_file(file) or file.startswith((_IPYTHON, _EXPRESSION))
+    return source.is_package_file(file) or file.startswith(
+        (_IPYTHON, _EXPRESSION, *_TIMED, cProfile.__file__)
+    )
 
 
 def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | None, int]:

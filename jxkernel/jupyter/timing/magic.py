@@ -19,9 +19,17 @@ from IPython.core.magic import (
     output_can_be_silenced,
 )
 
+from jxkernel.jupyter.errors.tracebacks import telling, telling_profiled
 from jxkernel.jupyter.timing.array_use import uses_arrays
 from jxkernel.jupyter.timing.profiles import folding_internals
-from jxkernel.jupyter.timing.rewriting import KeepResults, Rewriter, WaitAtEnd, Waiter, with_waits
+from jxkernel.jupyter.timing.rewriting import (
+    BelowSetup,
+    KeepResults,
+    Rewriter,
+    WaitAtEnd,
+    Waiter,
+    with_waits,
+)
 from jxkernel.jupyter.timing.timer import BUILDS, Measurement, measuring
 from jxkernel.observe import Recorder
 from jxkernel.observe.explain import format_duration
@@ -81,7 +89,16 @@ class TimingMagics(Magics):
             return self._originals["timeit"](words.line, cell, local_ns)
         code = f"{words.statement}\n{cell or ''}"
         keep = KeepResults() if self._may_make_arrays(code, local_ns) else None
-        with self._transformer(keep), measuring(keep) as measurement:
+        lines = None if cell is None else BelowSetup()
+        text = self._transformed(words.statement)
+        if cell is not None:
+            text = f"{text.rstrip()}\n{self._transformed(cell)}"
+        with (
+            telling(text),
+            self._transformer(lines),
+            self._transformer(keep),
+            measuring(keep) as measurement,
+        ):
             result = self._originals["timeit"](words.line, cell, local_ns)
         if measurement.active:
             self._tell(words, measurement, result)
@@ -104,9 +121,12 @@ class TimingMagics(Magics):
         words = _split(line, "")
         if not words.sync:
             return self._originals["time"](words.line, cell, local_ns)
-        if not self._may_make_arrays(cell or words.statement, local_ns):
-            return self._originals["time"](words.line, cell, local_ns)
+        code = cell or words.statement
+        if not self._may_make_arrays(code, local_ns):
+            with telling(self._transformed(code)):
+                return self._originals["time"](words.line, cell, local_ns)
         with (
+            telling(self._transformed(code)),
             self._waiting(),
             self._transformer(WaitAtEnd(_WAITER)),
             Recorder(capacity=1, kinds=BUILDS) as recorder,
@@ -131,8 +151,10 @@ class TimingMagics(Magics):
         code = words.statement if cell is None else f"{words.statement}\n{cell}"
         waiting = self._with_waits(code) if words.sync else None
         if waiting is None:
-            return self._originals["prun"](words.line, cell)
+            with telling_profiled(self._transformed(code)):
+                return self._originals["prun"](words.line, cell)
         with (
+            telling_profiled(self._transformed(code)),
             self._waiting(),
             Recorder(capacity=1, kinds=BUILDS) as recorder,
             folding_internals(),
@@ -144,16 +166,23 @@ class TimingMagics(Magics):
     def _may_make_arrays(self, code: str, local_ns: Mapping[str, Any] | None = None) -> bool:
         """Whether what is timed may make arrays."""
         try:
-            tree = ast.parse(self._shell.transform_cell(code))
+            tree = ast.parse(self._transformed(code))
         except SyntaxError:
             return False
         return uses_arrays(tree, {**self._shell.user_ns, **(local_ns or {})})
+
+    def _transformed(self, code: str) -> str:
+        """Code as Python; as it is where it is none."""
+        try:
+            return str(self._shell.transform_cell(code))
+        except SyntaxError:
+            return code
 
     def _with_waits(self, code: str) -> str | None:
         """The code with waits, or None where it needs none or is not plain Python."""
         if not self._may_make_arrays(code):
             return None
-        return with_waits(self._shell.transform_cell(code), _WAITER)
+        return with_waits(self._transformed(code), _WAITER)
 
     def _tell(self, words: _Words, measurement: Measurement, result: Any) -> None:
         """Print the figures, and add them to the results that ``-o`` and ``-v`` give."""

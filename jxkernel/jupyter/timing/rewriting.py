@@ -13,7 +13,7 @@ from typing import Any
 
 from jxkernel.runtime import under_way, wait
 
-__all__ = ["KeepResults", "Rewriter", "WaitAtEnd", "Waiter", "with_waits"]
+__all__ = ["BelowSetup", "KeepResults", "Rewriter", "WaitAtEnd", "Waiter", "with_waits"]
 
 RESULT = "__jx_result_{}__"
 """The locals of the timed frame that hold what statements give."""
@@ -34,6 +34,19 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _unchanged
+
+
+class BelowSetup(Rewriter):
+    """Numbers the lines of a ``%%timeit`` as they stand in the cell: below the line of its setup.
+
+    IPython counts both from 1.
+    """
+
+    def visit(self, node: ast.AST) -> Any:
+        """Pass on the setup, and number what follows it."""
+        if next(self._numbers) == 1:
+            ast.increment_lineno(node)
+        return node
 
 
 class KeepResults(Rewriter):
