@@ -28,6 +28,7 @@ from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise import arithmetic as ops
 from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or
 from jxkernel.primitives.elementwise.compare import le, ne
+from jxkernel.primitives.elementwise.complex import imag, real
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction.sort import sort as sorted_along
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
@@ -229,9 +230,14 @@ def sort_complex(a: Any) -> Any:
 
 
 def _before(x: Any, y: Any, equal: bool) -> Any:
-    """Return whether x sorts before y (or beside it), NaN being the greatest."""
+    """Return whether x sorts before y (or beside it): NaN is the greatest, of each part too."""
+    dtype = argument_aval("searchsorted", x).dtype
+    if dtype in dtypes.COMPLEX:
+        reals, others = (real(x), real(y)), (imag(x), imag(y))
+        first, beside = _before(*reals, False), _before(*reals, True)
+        return bitwise_or(first, bitwise_and(beside, _before(*others, equal)))
     compared = (less_equal if equal else less).__wrapped__(x, y)
-    if argument_aval("searchsorted", x).dtype not in dtypes.INEXACT:
+    if dtype not in dtypes.INEXACT:
         return compared
     x_nan, y_nan = ne(x, x), ne(y, y)
     beside = y_nan if equal else bitwise_and(bitwise_not(x_nan), y_nan)

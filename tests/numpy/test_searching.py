@@ -34,3 +34,14 @@ def test_searchsorted_maps_over_arrays_and_values():
     wanted = [np.searchsorted(row, sought) for row, sought in zip(a, v, strict=True)]
     np.testing.assert_array_equal(jx.vmap(jnp.searchsorted)(a, v), wanted)
     np.testing.assert_array_equal(jx.vmap(jnp.searchsorted, (0, None))(a, v[0])[0], wanted[0])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_complex_numbers_with_nan_are_found_where_they_are_sorted(side):
+    n = np.nan
+    x = np.array([complex(n, n), complex(1, n), complex(n, 2), 2, complex(n, 1), 2 - 1j], "c8")
+    ordered = jnp.sort(x)
+    places = jnp.searchsorted(ordered, x, side=side)
+    first = places - (side == "right")
+    np.testing.assert_array_equal(np.sort(first), np.arange(6))
+    np.testing.assert_array_equal(ordered[first], x)
