@@ -607,7 +607,8 @@ launch_hook: Any = Config(
 """A callable that is given each executable that exchanges with other processes, and its program,
 before it runs, or None.
 
-Calls that C++ answers are told to its ``notice``; while its ``sees_all`` is set there are none.
+Calls that C++ answers are told to what its ``notices`` returns; while its ``sees_all`` is set there
+are none.
 """
 
 key_reuse_hook: Any = Config(

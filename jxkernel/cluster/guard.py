@@ -3,7 +3,7 @@
 Before a program that exchanges with other processes runs, each rank tells the others which one it
 is about to run, through the coordination service, and goes on when all have said the same.  What
 it compares is the program as XLA gets it, and the order of all calls before.  Calls that C++
-answers are written down only, which costs about a microsecond, and compared with the next that it
+answers are written down only, in some tenths of a microsecond, and compared with the next that it
 does not, and at the end of a section; to a strict guard C++ answers none.
 """
 
@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import json
 import linecache
-import sys
+import operator
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from itertools import zip_longest
-from types import FrameType
+from functools import lru_cache, partial
+from itertools import cycle, repeat, zip_longest
 from typing import Any, NamedTuple
 
 from jxkernel import source
@@ -36,8 +35,12 @@ _ENDED = "jxkernel/ended/{}/{}"
 _LOOK_MS = 200
 _LIMIT = 200_000
 _MOST_CALLS = 10_000
-_MOST_NOTICED = 4_096
+_MOST_NOTES = 4_096
 _FACTOR, _MASK = 1_000_003, (1 << 61) - 1
+
+Note = tuple[object, tuple[str, str], Any, int]
+"""A call as it is written down: nothing, the program's fingerprint and name, the stack in raw form,
+and the moment."""
 
 Naming = Callable[[str, int], str]
 Rows = Sequence[Sequence[str]]
@@ -48,7 +51,7 @@ def _file_and_line(file: str, line: int) -> str:
 
 
 class Call(NamedTuple):
-    """A call of a program, as it is written down.
+    """A call of a program.
 
     Attributes:
       fingerprint: what tells the program from others.
@@ -95,6 +98,10 @@ class Guard:
         self._rank, self._size = group.rank, group.size
         self._tells_orders = tells_orders
         self._lock = threading.Lock()
+        self._notes: deque[Note] = deque()
+        # Each so many notes it reads them, else it does nothing.
+        turns: list[Callable[[], object]] = [*[tuple] * _MOST_NOTES, self._read]
+        self._room = map(operator.call, cycle(turns))
         self.begin(0)
 
     def renewed(self) -> Guard:
@@ -112,10 +119,10 @@ class Guard:
         """Begin a section, a cell, in which calls are counted from the first."""
         with self._lock:
             self._count, self._order = 0, 0
-            self._latest: Call | None = None
+            self._latest: Note | None = None
             self._calls: list[Call] = []
             self._orders: list[int] = []
-            self._noticed: deque[tuple[tuple[str, str], source.Frame | None, int]] = deque()
+            self._notes.clear()
             self.section = section
 
     def end(self) -> None:
@@ -129,39 +136,44 @@ class Guard:
         Raises:
           DesyncError: another rank runs another program, or none.
         """
-        self.notice((executable.fingerprint, executable.name), sys._getframe(1))
+        next(self._noted((executable.fingerprint, executable.name)))
         self._meet("", lambda: _listing(executable, program, self._naming))
 
-    def notice(self, program: tuple[str, str], frame: FrameType | None) -> None:
-        """Write a call down that is about to be made; it is counted when that is asked for.
+    def notices(self, program: tuple[str, str], answer: Any) -> Callable[[Any], Any]:
+        """Return what writes down that a call is about to be made, and returns an answer.
 
-        C++ waits for it at each call, so it does as little as can be.
+        C++ waits for it at each call.  So nothing of it is Python but each 4,096th time, when what
+        was written down is counted.
 
         Args:
           program: its fingerprint and name.
-          frame: the frame in which it is called.
+          answer: what is returned, whatever the argument is.
         """
-        self._noticed.append((program, source.user_frame_from(frame), time.monotonic_ns()))
-        if len(self._noticed) > _MOST_NOTICED:
-            self._read()
+        return partial(next, map({None: answer}.__getitem__, self._noted(program)))
+
+    def _noted(self, program: tuple[str, str]) -> Iterator[None]:
+        """Return what writes a call of a program down at each step."""
+        stacks = map(operator.call, repeat(source.capture))
+        moments = map(operator.call, repeat(time.monotonic_ns))
+        return map(self._notes.append, zip(self._room, repeat(program), stacks, moments))
 
     def _read(self) -> None:
         """Count the calls that were written down."""
         with self._lock:
-            while self._noticed:
-                (fingerprint, name), frame, moment = self._noticed.popleft()
+            while self._notes:
+                note = self._notes.popleft()
                 self._count += 1
-                self._order = (self._order * _FACTOR + _number(fingerprint)) & _MASK
-                self._latest = Call(fingerprint, name, frame, moment)
+                self._order = (self._order * _FACTOR + _number(note[1][0])) & _MASK
+                self._latest = note
                 if self._tells_orders:
                     self._orders.append(self._order)
                 if self._count <= _MOST_CALLS:
-                    self._calls.append(self._latest)
+                    self._calls.append(_call_of(note))
 
     @property
     def count(self) -> int:
         """How many calls there were in this section."""
-        return self._count + len(self._noticed)
+        return self._count + len(self._notes)
 
     @property
     def order(self) -> int:
@@ -173,7 +185,7 @@ class Guard:
     def latest(self) -> Call | None:
         """The latest call of this section."""
         self._read()
-        return self._latest
+        return None if self._latest is None else _call_of(self._latest)
 
     def take_orders(self) -> list[int]:
         """Return ``order`` after each call of this section that was not taken yet."""
@@ -188,7 +200,7 @@ class Guard:
         Raises:
           DesyncError: another rank does not come here.
         """
-        self.notice(("exchange", "exchange"), sys._getframe(1))
+        next(self._noted(("exchange", "exchange")))
         entries = self._meet(said, lambda: [])
         return {rank: entry[-1] for rank, entry in entries.items()}
 
@@ -302,6 +314,11 @@ class Guard:
         return DesyncError(
             "The ranks are about to run different programs, so none was run.", details=details
         )
+
+
+def _call_of(note: Note) -> Call:
+    _, (fingerprint, name), stack, moment = note
+    return Call(fingerprint, name, source.user_frame(stack), moment)
 
 
 def _programs(count: int) -> str:

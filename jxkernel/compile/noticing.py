@@ -3,13 +3,11 @@
 A hit never enters Python, and jaxlib's post-call hook costs every call of every program.  But of an
 argument with a layout C++ asks that for XLA's form of it at each call, before it runs the program.
 So a layout that says what all arrays have anyway notices the calls of one program, and those of
-others cost nothing.
+others cost nothing.  A call that C++ knows was made under the guard that is there now, for that is
+a part of the key.
 """
 
 from __future__ import annotations
-
-import sys
-from typing import Any
 
 from jxkernel._jaxlib import XlaLayout
 from jxkernel.config import launch_hook
@@ -26,14 +24,8 @@ class NoticingLayout:
       name: the program's.
     """
 
-    __slots__ = ("_layout", "_program")
+    __slots__ = ("_to_xla_layout",)
 
     def __init__(self, rank: int, fingerprint: str, name: str) -> None:
-        self._layout = XlaLayout(tuple(range(rank))[::-1])
-        self._program = fingerprint, name
-
-    def _to_xla_layout(self, dtype: Any) -> Any:
-        guard = launch_hook.value
-        if guard is not None:
-            guard.notice(self._program, sys._getframe(1))
-        return self._layout
+        layout = XlaLayout(tuple(range(rank))[::-1])
+        self._to_xla_layout = launch_hook.value.notices((fingerprint, name), layout)

@@ -89,6 +89,27 @@ def test_a_known_program_that_only_one_rank_runs_is_told(spmd):
     assert spmd(f"{KNOWN}; float(f(x)[0])").error is None
 
 
+MANY = """
+from jxkernel.config import launch_hook
+guard = launch_hook.value
+write = guard.notices(("aa", "many"), "answer")
+most = 0
+for number in range(9_000):
+    assert write(None) == "answer"
+    most = max(most, len(guard._notes))
+print(guard.count, most < 4_200, guard.latest.name, guard.latest.frame.line)
+f(x)
+print(guard.count, guard.latest.name, len({one.moment for one in guard.calls}) > 8_000)
+"""
+
+
+def test_calls_without_end_are_counted_in_bounded_room(spmd):
+    assert spmd(KNOWN).error is None
+    ran = spmd(MANY)
+    assert ran.error is None, ran.printed
+    assert ran.printed == "9000 True many 6\n9001 <lambda> True\n"
+
+
 def test_programs_that_send_nothing_may_differ(spmd):
     spmd("whole = jx.device_put(np.arange(3.0), jx.NamedSharding(mesh, jx.P()))")
     ran = spmd("if rank: print((whole * 2).tolist(), float(whole[1]))")
