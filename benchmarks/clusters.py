@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.collectives import CALLS, COLLECTIVES
 from benchmarks.groups import measure
-from benchmarks.processes import ROOT, Peer, environment
+from benchmarks.processes import ROOT, Peer, environment, heed_interrupts
 from benchmarks.report import seconds_text
 from jxkernel.cluster import Service
 from jxkernel.cluster.service import free_port
@@ -281,6 +281,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--trips", type=int, default=60)
     options = parser.parse_args()
+    heed_interrupts()
     rows = [
         starts(options.rounds),
         trips(options.trips),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -19,6 +20,7 @@ __all__ = [
     "Worker",
     "disk_cache_in",
     "environment",
+    "heed_interrupts",
     "instructions_of_script",
     "measure_script",
     "run_module",
@@ -49,6 +51,16 @@ class ProcessCost:
     wall: float
     processor: float
     memory: float
+
+
+def heed_interrupts() -> None:
+    """Let interrupts reach this process, and those that it starts, whoever started it.
+
+    A shell that is no terminal starts what runs in its background with interrupts ignored, and
+    what such a process starts ignores them too.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def environment() -> dict[str, str]:

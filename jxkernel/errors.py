@@ -940,7 +940,8 @@ class RankError(ClusterError):
 
     def _render_traceback_(self) -> list[str]:
         """Return what IPython shows: the ranks' own lines, not those that brought them here."""
-        return [*self.traceback, "", f"{type(self).__name__}: {self}"]
+        gap = [""] if self.traceback else []
+        return [*self.traceback, *gap, f"{type(self).__name__}: {self}"]
 
 
 class TraceLimitError(JXError, AssertionError):

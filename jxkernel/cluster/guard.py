@@ -38,9 +38,11 @@ _MOST_CALLS = 10_000
 _MOST_NOTES = 4_096
 _FACTOR, _MASK = 1_000_003, (1 << 61) - 1
 
-Note = tuple[object, tuple[str, str], Any, int]
-"""A call as it is written down: nothing, the program's fingerprint and name, the stack in raw form,
-and the moment."""
+Program = tuple[str, str, tuple[str, ...]]
+"""A program's fingerprint, its name, and the kinds of its collectives."""
+
+Note = tuple[object, Program, Any, int]
+"""A call as it is written down: nothing, the program, the stack in raw form, and the moment."""
 
 Naming = Callable[[str, int], str]
 Rows = Sequence[Sequence[str]]
@@ -58,12 +60,17 @@ class Call(NamedTuple):
       name: its name.
       frame: the user's place.
       moment: when it was made, by the process's monotonic clock, in nanoseconds.
+      collectives: the kinds of instructions by which it exchanges.
     """
 
     fingerprint: str
     name: str
     frame: source.Frame | None
     moment: int
+    collectives: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({', '.join(self.collectives)})" if self.collectives else self.name
 
 
 class Guard:
@@ -136,22 +143,22 @@ class Guard:
         Raises:
           DesyncError: another rank runs another program, or none.
         """
-        next(self._noted((executable.fingerprint, executable.name)))
+        next(self._noted(executable.identity))
         self._meet("", lambda: _listing(executable, program, self._naming))
 
-    def notices(self, program: tuple[str, str], answer: Any) -> Callable[[Any], Any]:
+    def notices(self, program: Program, answer: Any) -> Callable[[Any], Any]:
         """Return what writes down that a call is about to be made, and returns an answer.
 
         C++ waits for it at each call.  So nothing of it is Python but each 4,096th time, when what
         was written down is counted.
 
         Args:
-          program: its fingerprint and name.
+          program: what is called.
           answer: what is returned, whatever the argument is.
         """
         return partial(next, map({None: answer}.__getitem__, self._noted(program)))
 
-    def _noted(self, program: tuple[str, str]) -> Iterator[None]:
+    def _noted(self, program: Program) -> Iterator[None]:
         """Return what writes a call of a program down at each step."""
         stacks = map(operator.call, repeat(source.capture))
         moments = map(operator.call, repeat(time.monotonic_ns))
@@ -200,7 +207,7 @@ class Guard:
         Raises:
           DesyncError: another rank does not come here.
         """
-        next(self._noted(("exchange", "exchange")))
+        next(self._noted(("exchange", "exchange", ())))
         entries = self._meet(said, lambda: [])
         return {rank: entry[-1] for rank, entry in entries.items()}
 
@@ -317,8 +324,8 @@ class Guard:
 
 
 def _call_of(note: Note) -> Call:
-    _, (fingerprint, name), stack, moment = note
-    return Call(fingerprint, name, source.user_frame(stack), moment)
+    _, (fingerprint, name, collectives), stack, moment = note
+    return Call(fingerprint, name, source.user_frame(stack), moment, collectives)
 
 
 def _programs(count: int) -> str:

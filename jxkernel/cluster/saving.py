@@ -57,7 +57,7 @@ class _Writer:
             return {"numpy": [value.shape, dtype_name(value.dtype), self._number(value)]}
         if isinstance(value, Kept):
             return {"array": self._array(value)}
-        raise TypeError(f"a {type(value).__name__} is no array, number, text, dict, list or tuple")
+        raise TypeError(f"{_kind(value)} is no array, number, text, dict, list or tuple")
 
     def _number(self, array: np.ndarray) -> int:
         self.parts.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
@@ -73,6 +73,16 @@ class _Writer:
             "over": array.over and _mesh_told(array.over),
             "parts": [[index, self._number(part)] for index, part in parts],
         }
+
+
+def _kind(value: Any) -> str:
+    """Return what a value is that cannot be saved, with its article."""
+    if isinstance(value, KeptMesh):
+        return "a mesh" if value.spec is None else "a sharding"
+    if callable(value) and not isinstance(value, type):
+        return "a function"
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _is_whole(array: Kept) -> bool:
@@ -106,9 +116,18 @@ def save_part(folder: str, token: str, rank: int, values: Mapping[str, Any]) -> 
       token: what tells this save from others, the same on all ranks.
       rank: this rank.
       values: variables by name.
+
+    Raises:
+      ClusterError: the folder cannot be written to.
     """
     place = Path(folder) / f"partial-{token}"
-    place.mkdir(parents=True, exist_ok=True)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ClusterError(
+            f"Rank {rank} cannot write to {folder}: {error.strerror}.",
+            instead="save to a folder that all ranks can write to",
+        ) from None
     writer = _Writer(rank)
     told = {name: writer.told(kept(value)) for name, value in values.items()}
     with (place / f"rank-{rank}.npz").open("wb") as file:

@@ -7,6 +7,7 @@ before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -67,8 +68,8 @@ __all__ = [
 ]
 
 _COLLECTIVE = (
-    r" (ragged-)?(all-reduce|all-gather|all-to-all|reduce-scatter|collective-[a-z]+|send|recv)"
-    r"(-start)?\("
+    r" ((?:ragged-)?(?:all-reduce|all-gather|all-to-all|reduce-scatter|collective-[a-z]+|send"
+    r"|recv))(?:-start)?\("
 )
 """An instruction of a compiled module by which devices exchange."""
 
@@ -110,10 +111,10 @@ class Executable:
     """
 
     __slots__ = (
+        "_collectives",
         "_committed_handlers",
         "_fingerprint",
         "_free_handlers",
-        "_has_collectives",
         "_program",
         "constants",
         "device",
@@ -146,7 +147,7 @@ class Executable:
         ]
         self.kept_args = [index - count for index in lowered.kept if index >= count]
         self._fingerprint = b""
-        self._has_collectives: bool | None = None
+        self._collectives: tuple[str, ...] | None = None
         self._free_handlers = self._handlers(committed=False)
         self._committed_handlers = self._handlers(committed=True)
 
@@ -230,18 +231,26 @@ class Executable:
         return outs
 
     @property
-    def has_collectives(self) -> bool:
-        """Whether its parts in other processes must run as well, for it exchanges with them."""
-        if self._has_collectives is None:
+    def collectives(self) -> tuple[str, ...]:
+        """The kinds of instructions by which it exchanges with other processes.
+
+        Where there are any, its parts in the other processes must run as well.
+        """
+        if self._collectives is None:
             spans = self.placement is not None and self.placement.mesh.is_multi_process
-            self._has_collectives = bool(spans) and any(
-                re.search(_COLLECTIVE, module.to_string()) for module in self.xla.hlo_modules()
-            )
-        return self._has_collectives
+            modules = self.xla.hlo_modules() if spans else []
+            found = [re.findall(_COLLECTIVE, module.to_string()) for module in modules]
+            self._collectives = tuple(dict.fromkeys(itertools.chain.from_iterable(found)))
+        return self._collectives
+
+    @property
+    def identity(self) -> tuple[str, str, tuple[str, ...]]:
+        """What tells its calls from those of others: its fingerprint, name and collectives."""
+        return self.fingerprint, self.name, self.collectives
 
     def _launch(self) -> None:
         guard = launch_hook.value
-        if guard is not None and self.has_collectives:
+        if guard is not None and self.collectives:
             guard(self, self._program())
 
     @property
@@ -299,7 +308,7 @@ class Executable:
         if run_hook.value is not None or self._moves(args):
             return None
         layouts = [_FROM_HOST if _is_numpy(args[index]) else None for index in self.kept_args]
-        if launch_hook.value is not None and self.has_collectives and not self._noticed(layouts):
+        if launch_hook.value is not None and self.collectives and not self._noticed(layouts):
             return None
         kept = set(self.kept_args)
         wanted = self.in_shardings
@@ -324,7 +333,7 @@ class Executable:
             return False
         place = layouts.index(None)
         rank = len(self.in_avals[self.kept_args[place]].shape)
-        layouts[place] = NoticingLayout(rank, self.fingerprint, self.name)
+        layouts[place] = NoticingLayout(rank, self.identity)
         return True
 
     def _moves(self, args: Sequence[Any]) -> bool:

@@ -20,12 +20,11 @@ class NoticingLayout:
 
     Args:
       rank: how many axes the argument has.
-      fingerprint: the program's.
-      name: the program's.
+      program: the program's fingerprint, name and collectives.
     """
 
     __slots__ = ("_to_xla_layout",)
 
-    def __init__(self, rank: int, fingerprint: str, name: str) -> None:
+    def __init__(self, rank: int, program: tuple[str, str, tuple[str, ...]]) -> None:
         layout = XlaLayout(tuple(range(rank))[::-1])
-        self._to_xla_layout = launch_hook.value.notices((fingerprint, name), layout)
+        self._to_xla_layout = launch_hook.value.notices(program, layout)

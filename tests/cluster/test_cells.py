@@ -55,6 +55,32 @@ def test_errors_are_one_with_the_ranks_that_have_it(spmd, source, message):
     assert message.partition("\n")[0] in ran.printed
 
 
+@pytest.mark.parametrize(
+    ("source", "told", "hidden"),
+    [
+        ("a = 1\nb = = 2", ["Cell In[", "line 2", "b = = 2", "    ^"], "Traceback"),
+        ("%jx comm x.nothing(", ["UsageError on all ranks: %jx comm"], "magic.py"),
+        (
+            "raise ValueError('first\\nsecond')",
+            ["RankError: ValueError on all ranks: first"],
+            "all ranks: first\nsecond",
+        ),
+    ],
+)
+def test_errors_show_the_users_lines_alone(spmd, source, told, hidden):
+    ran = spmd(source)
+    assert isinstance(ran.error, RankError)
+    assert hidden not in ran.printed
+    for words in told:
+        assert words in ran.printed
+
+
+def test_a_warning_stands_once(spmd):
+    ran = spmd("import warnings\nwarnings.warn('careful', stacklevel=1)")
+    assert "UserWarning: careful" in ran.printed
+    assert "[rank" not in ran.printed
+
+
 def test_timeit_runs_equally_often_and_tells_the_slowest_rank(spmd):
     spmd("import time\nf = jx.jit(lambda x: x.sum())\nf(x)")
     # Ranks meet in the sum, so only what one does after it tells it from the other.

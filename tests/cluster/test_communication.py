@@ -118,6 +118,8 @@ def test_a_call_is_told_in_the_notebook(notebook):
     assert "sends nothing between devices" in notebook.run("%jx comm x * 2").value.text
     ran = notebook.attempt("%jx comm --link rope x * 2")
     assert "there is no link 'rope'; there are loopback, ethernet-10" in ran.printed
+    ran = notebook.attempt("%jx comm x * 2 --link rope")
+    assert "%jx comm [--link NAME] f(x): the link comes first" in ran.printed
 
 
 def test_a_call_on_ranks_is_told_there(spmd):

@@ -92,7 +92,7 @@ def test_a_known_program_that_only_one_rank_runs_is_told(spmd):
 MANY = """
 from jxkernel.config import launch_hook
 guard = launch_hook.value
-write = guard.notices(("aa", "many"), "answer")
+write = guard.notices(("aa", "many", ()), "answer")
 most = 0
 for number in range(9_000):
     assert write(None) == "answer"

@@ -41,7 +41,10 @@ def test_variables_come_back_as_they_were(pair, spmd, tmp_path):
 def test_what_cannot_be_saved_is_told(pair, spmd, tmp_path):
     spmd(VALUES)
     shown = pair.run(f"%jx cluster save {tmp_path}").value.text
-    assert "not saved: opaque, a object is no array, number, text" in shown
+    reasons = dict(line.split(": ")[:0:-1] for line in shown.splitlines()[1:])
+    assert "opaque" in reasons["an object is no array, number, text, dict, list or tuple"]
+    assert "mesh" in reasons["a mesh is no array, number, text, dict, list or tuple"]
+    assert "rows, whole" in reasons["a sharding is no array, number, text, dict, list or tuple"]
     assert "opaque cannot be saved" in pair.attempt(f"%jx cluster save {tmp_path} opaque").printed
     ran = pair.attempt(f"%jx cluster save {tmp_path} absent")
     assert "absent cannot be saved: it is not defined on all ranks" in ran.printed
@@ -54,10 +57,13 @@ def test_what_cannot_be_saved_is_told(pair, spmd, tmp_path):
         ("%jx cluster save", "%jx cluster save FOLDER [NAMES]"),
         ("%jx cluster load", "%jx cluster load FOLDER [NAMES]"),
         ("%jx cluster load /absent", "There is no save in /absent"),
+        ("%jx cluster save /proc/absent x", "Rank 0 cannot write to /proc/absent: No such file"),
     ],
 )
-def test_saves_that_are_not_there_are_told(pair, line, message):
-    assert message in pair.attempt(line).printed
+def test_folders_that_do_not_serve_are_told(pair, line, message):
+    printed = pair.attempt(line).printed
+    assert message in printed
+    assert "saving.py" not in printed
 
 
 def test_a_save_counts_when_all_ranks_have_written(tmp_path):

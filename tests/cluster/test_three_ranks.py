@@ -1,5 +1,7 @@
 """Two ranks that survive a third, and are not where each other is."""
 
+import re
+
 import pytest
 
 from jxkernel.errors import ClusterError, RankError
@@ -32,7 +34,7 @@ def test_survivors_go_on_from_one_place(plain_notebook):
     assert isinstance(ran.error, ClusterError)
     told = plain_notebook.run("%jx cluster").value.text
     assert "step differed between ranks: rank 0's is on all" in told
-    assert "rank 2 has no mine: run its cell again" in told
-    assert "rank 2 has no rank: run its cell again" in told
+    lacking = next(line for line in told.splitlines() if line.startswith("rank 2 has no "))
+    assert {"mine", "rank"} <= set(re.findall(r"\w+", lacking))
     ran = plain_notebook.run("%%spmd\nprint(step)\nprint(globals().get('mine'))")
     assert ran.printed == "5\n[rank 0] 0\n[rank 1] 10\n[rank 2] None\n"

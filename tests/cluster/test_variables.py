@@ -69,11 +69,14 @@ def test_whole_arrays_that_are_not_equal_are_told(pair, spmd):
         ("%jx cluster push absent", "there is no variable 'absent'"),
         ("%jx cluster push local", "local cannot be pickled"),
         ("%jx cluster pull absent", "absent is not defined on ranks 0-1"),
+        ("%jx cluster pull own", "own cannot be made here: "),
+        ("%jx cluster diff x absent", "absent is not defined on any rank"),
         ("%jx cluster pull", "%jx cluster pull NAMES [--rank N] [--gather]"),
         ("%jx cluster pull x --rank 7", "there are ranks 0 to 1"),
         ("%jx cluster strict", "%jx cluster strict on|off"),
     ],
 )
-def test_names_that_cannot_move_are_told(pair, line, message):
+def test_names_that_cannot_move_are_told(pair, spmd, line, message):
     pair.run("local = lambda: 0")
+    spmd("def own(): return 0")
     assert message in pair.attempt(line).printed

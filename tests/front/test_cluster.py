@@ -44,7 +44,7 @@ def test_the_cluster_is_shown_with_its_ranks_also_while_a_cell_runs(
 
     notebook.start(3)
     panel.get_by_text("2 ranks · a cell runs").wait_for()
-    first.get_by_text("waits in a program").wait_for()
+    first.get_by_text("waits in <lambda> (all-reduce)").wait_for()
     first.get_by_text("float(total(x))").wait_for()
     second.get_by_text("while rank and not").wait_for()
     PICTURES.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,15 @@ from jxkernel.jupyter.cluster.controller import Cluster
 from jxkernel.jupyter.cluster.folding import ranks_named
 from jxkernel.jupyter.cluster.meetings import gathered_cells
 from jxkernel.jupyter.cluster.moments import CELLS
-from jxkernel.jupyter.cluster.moving import differing, first_difference, load, pull, push, save
+from jxkernel.jupyter.cluster.moving import (
+    differing,
+    first_difference,
+    known_on_a_rank,
+    load,
+    pull,
+    push,
+    save,
+)
 from jxkernel.jupyter.cluster.timeline import meetings_view
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
@@ -156,7 +164,8 @@ def _pull_options(words: list[str]) -> tuple[dict[str, Any], list[str]]:
 def _diff(session: Session, rest: list[str]) -> View:
     found = cluster_of(session)
     rows = []
-    for name, groups in differing(found, rest or None).items():
+    told = known_on_a_rank(found, rest) if rest else differing(found, None)
+    for name, groups in told.items():
         if len(groups) > 1:
             first = first_difference(found, name, groups[0][0][0], groups[1][0][0])
             rows += [(name, ranks_named(ranks), what, "") for ranks, what in groups]
@@ -208,7 +217,10 @@ def _timeline(session: Session, rest: list[str]) -> View:
 def _save(session: Session, rest: list[str]) -> View:
     folder, names = _folder("save", rest)
     name, refused = save(cluster_of(session), folder, names)
-    left = "".join(f"\nnot saved: {one}, {why}" for one, why in sorted(refused.items()))
+    reasons: dict[str, list[str]] = {}
+    for one, why in sorted(refused.items()):
+        reasons.setdefault(why, []).append(one)
+    left = "".join(f"\nnot saved: {', '.join(some)}: {why}" for why, some in reasons.items())
     return text_view("", f"{rest[0]}/{name}{left}")
 
 

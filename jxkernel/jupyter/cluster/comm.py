@@ -27,6 +27,8 @@ def comm(session: Session, words: str) -> View:
       UsageError: there is no call, or no link of that name.
     """
     link, words = _link(words)
+    if " --link" in words:
+        raise UsageError("%jx comm [--link NAME] f(x): the link comes first")
     function, args, kwargs = call_of(session, words, "%jx comm")
     found = communication(function.trace(*args, **kwargs))
     if not found:

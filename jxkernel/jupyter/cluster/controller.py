@@ -178,10 +178,12 @@ class Cluster:
 
     def _absent(self, source: int, gone: Sequence[int]) -> list[str]:
         held = self._job("digests", dict.fromkeys((source, *gone), (None,)))
+        lacks = {rank: sorted(held[source].keys() - held[rank].keys()) for rank in gone}
         return [
-            f"rank {rank} has no {name}: run its cell again"
-            for rank in gone
-            for name in sorted(held[source].keys() - held[rank].keys())
+            f"rank {rank} has no {', '.join(names)}: "
+            f"run {'its cell' if len(names) == 1 else 'their cells'} again"
+            for rank, names in lacks.items()
+            if names
         ]
 
     def run_cell(

@@ -50,11 +50,17 @@ def _together(own: Mapping[int, Any], watch: Watch, size: int) -> RankError | No
     if not groups:
         return None
     parts = [
-        f"{name} on {'all ranks' if size == len(ranks) > 1 else ranks_named(ranks)}: {message}"
+        f"{name} on {'all ranks' if size == len(ranks) > 1 else ranks_named(ranks)}: "
+        f"{_head(message)}"
         for ranks, (name, message) in groups
     ]
     traceback = [line for ranks, _ in groups for line in own[ranks[0]]["traceback"]]
     return RankError("\n".join(parts), traceback=traceback, details=_left(watch))
+
+
+def _head(message: str) -> str:
+    """Return the first line: all of them stand in the traceback above."""
+    return message.partition("\n")[0]
 
 
 def _of_their_own(errors: Mapping[int, Any]) -> dict[int, Any]:

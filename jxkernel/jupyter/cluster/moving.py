@@ -15,7 +15,7 @@ from jxkernel.jupyter.cluster.controller import Cluster
 from jxkernel.jupyter.cluster.folding import ranks_named
 from jxkernel.jupyter.cluster.rows import grouped
 
-__all__ = ["differing", "first_difference", "load", "pull", "push", "save"]
+__all__ = ["differing", "first_difference", "known_on_a_rank", "load", "pull", "push", "save"]
 
 _ABSENT = "absent"
 
@@ -69,7 +69,13 @@ def pull(found: Cluster, name: str, *, rank: int | None = None, gather: bool = F
     if isinstance(result, str):
         advice = "; make it whole with --gather" if "divided" in result else ""
         raise UsageError(f"%jx cluster pull: {name} {result}{advice}")
-    return unpacked(*result)
+    try:
+        return unpacked(*result)
+    except Exception as error:  # what it refers to may not be defined here
+        raise UsageError(
+            f"%jx cluster pull: {name} cannot be made here: {error}. Define its function or class "
+            "in the notebook too"
+        ) from None
 
 
 def differing(
@@ -82,6 +88,19 @@ def differing(
         name: grouped({rank: told.get(name, _ABSENT) for rank, told in by_rank.items()})
         for name in every
     }
+
+
+def known_on_a_rank(found: Cluster, names: Sequence[str]) -> dict[str, list[tuple[list[int], str]]]:
+    """Return what ``differing`` does, of variables that some rank has.
+
+    Raises:
+      UsageError: no rank has one of them.
+    """
+    told = differing(found, names)
+    for name, groups in told.items():
+        if [said for _, said in groups] == [_ABSENT]:
+            raise UsageError(f"%jx cluster diff: {name} is not defined on any rank")
+    return told
 
 
 def first_difference(found: Cluster, name: str, one: int, other: int) -> str:

@@ -32,9 +32,9 @@ class Watcher:
     def see(self, job: Job) -> dict[str, Any]:
         """Return a job's line in words and its code, its latest program, and for how long so.
 
-        A program is one that exchanges with other ranks; ``count`` says the how many-th of its
-        job it is, and ``in_program`` whether the job is still on its line: in it, or where its
-        result is read.
+        A program is one that exchanges with other ranks; ``name`` is told with its collectives,
+        ``count`` says the how many-th of its job it is, and ``in_program`` whether the job is still
+        on its line: in it, or where its result is read.
         """
         frame = source.user_frame_from(job.frame())
         guard = launch_hook.value
@@ -51,6 +51,7 @@ class Watcher:
             "waits_for": waits_for,
             "count": count,
             "program": latest.fingerprint if latest else "",
+            "name": str(latest or ""),
             "in_program": latest is not None and _is_at(latest.frame, frame),
             "seconds": time.monotonic() - self._since,
         }

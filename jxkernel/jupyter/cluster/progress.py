@@ -8,7 +8,7 @@ from typing import Any
 
 from jxkernel.jupyter.cluster.folding import ranks_named
 from jxkernel.jupyter.cluster.rows import grouped
-from jxkernel.jupyter.cluster.watch import Watch
+from jxkernel.jupyter.cluster.watch import Watch, seems_to_wait
 from jxkernel.jupyter.views.passing import PassingOutput
 
 __all__ = ["Progress", "places_told"]
@@ -107,11 +107,8 @@ def _late(watch: Watch) -> list[int]:
 
 def _doing(state: dict[str, Any]) -> str:
     code = f": {state['code']}" if state["code"] else ""
-    waits = ""
-    if state["waits_for"]:
-        waits = f"waits for {ranks_named(state['waits_for'])} "
-    elif state["in_program"]:
-        waits = "waits in a program "
-    else:
-        waits = "is "
-    return f"{waits}at {state['place']}{code} for {state['seconds']:.0f} s"
+    does = "waits" if seems_to_wait(state) else "is"
+    others = f" for {ranks_named(state['waits_for'])}" if state["waits_for"] else ""
+    within = f" in {state['name']}" if others or state["in_program"] else ""
+    long = f" for {state['seconds']:.0f} s" if state["seconds"] >= 1 else ""
+    return f"{does}{others}{within} at {state['place']}{code}{long}"

@@ -27,7 +27,7 @@ class ClusterRank(TypedDict):
       devices: the names of its devices.
       bytes: what these hold, when a cell last ended.
       state: ``ready``, ``runs``, ``waits``, ``has ended`` its part of the cell, or ``lost``.
-      why: why it is lost, which ranks it waits for, or that it does not answer.
+      why: why it is lost, for which ranks or in which program it waits, or that it does not answer.
       place: where it is, in words: ``Cell In[3], line 4``.
       code: that line.
       seconds: for how long it has been there.
@@ -108,7 +108,7 @@ def _running(place: dict[str, Any] | None, waits: bool) -> Any:
     others = ", ".join(map(str, place["waits_for"]))
     return {
         "state": "waits" if waits else "runs",
-        "why": f"for rank {others}" if others else "in a program" if waits else "",
+        "why": f"for rank {others}" if others else f"in {place['name']}" if waits else "",
         "place": place["place"],
         "code": place["code"],
         "seconds": place["seconds"],

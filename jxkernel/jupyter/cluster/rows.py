@@ -23,6 +23,8 @@ __all__ = ["Given", "Row", "Rows", "folded", "grouped"]
 
 _LINES = 10
 _VIEW = re.compile(r"jxk\w+n\d+|ipykernel_\d+|l\d+x[0-9a-f]+|(?<='token': ')[0-9a-f]{8}-\d+")
+_FILE = re.compile(r"(?<=ipykernel_)\d+(?=[/\\]\d+\.py:)")
+"""What tells a rank's file of a cell, which a warning names, from that of another."""
 
 
 class Given(NamedTuple):
@@ -170,4 +172,4 @@ def folded(row: Row) -> list[tuple[list[int], Output]]:
 def _content(output: Output) -> Any:
     """Return what tells a piece from those of other ranks: not names of views and files."""
     data = {kind: _VIEW.sub("", str(one)) for kind, one in output.data.items()}
-    return output.kind, output.text, data
+    return output.kind, _FILE.sub("", output.text), data

@@ -5,10 +5,15 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import traceback
 from types import TracebackType
 from typing import Any
 
+from IPython.core.error import UsageError
+
+from jxkernel.errors import JXError
 from jxkernel.jupyter.errors.tracebacks import name_cells
+from jxkernel.source import is_library_file, is_user_code
 
 __all__ = ["describe_error", "place_of", "run_cell"]
 
@@ -49,16 +54,34 @@ def _run(shell: Any, tree: Any, name: str) -> Any:
 
 def describe_error(shell: Any, error: BaseException) -> dict[str, Any]:
     """Return an error as a notebook can show it: its class, message and traceback."""
-    traceback = _users(error.__traceback__)
-    lines = shell.InteractiveTB.structured_traceback(type(error), error, traceback, tb_offset=0)
-    return {"name": type(error).__name__, "message": str(error), "traceback": list(lines)}
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    lines = _traceback_lines(shell, error)
+    return {"name": type(error).__name__, "message": message, "traceback": lines}
 
 
-def _users(traceback: TracebackType | None) -> TracebackType | None:
+def _traceback_lines(shell: Any, error: BaseException) -> list[str]:
+    """Return the lines above an error's message: none where they tell a user nothing."""
+    kind, trace = type(error), _users(error.__traceback__)
+    is_of_user = _has_users(trace)
+    if isinstance(error, SyntaxError):
+        entries = traceback.extract_tb(trace) if is_of_user else []
+        return list(shell.SyntaxTB.structured_traceback(kind, error, entries))
+    if isinstance(error, UsageError) or (isinstance(error, JXError | OSError) and not is_of_user):
+        return []
+    return list(shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=0))
+
+
+def _users(trace: TracebackType | None) -> TracebackType | None:
     """Return a traceback from the user's first frame on."""
-    while traceback is not None and traceback.tb_frame.f_globals.get("__package__") == __package__:
-        traceback = traceback.tb_next
-    return traceback
+    while trace is not None and trace.tb_frame.f_globals.get("__package__") == __package__:
+        trace = trace.tb_next
+    return trace
+
+
+def _has_users(trace: TracebackType | None) -> bool:
+    """Whether a traceback has a frame of the user's."""
+    codes = (frame.f_code for frame, _ in traceback.walk_tb(trace))
+    return any(is_user_code(code) and not is_library_file(code.co_filename) for code in codes)
 
 
 def place_of(shell: Any, file: str, line: int) -> str:

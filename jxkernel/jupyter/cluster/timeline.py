@@ -8,7 +8,7 @@ from jxkernel.jupyter.cluster.folding import ranks_named
 from jxkernel.jupyter.cluster.meetings import Cell, Meeting
 from jxkernel.jupyter.views.html import Html, element, page
 from jxkernel.jupyter.views.lanes import STYLE, drawing
-from jxkernel.jupyter.views.tables import stacked_view, table_view
+from jxkernel.jupyter.views.tables import stacked_view, table_view, text_view
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe import Lane, Slice
 from jxkernel.observe.explain import format_duration
@@ -29,7 +29,9 @@ def meetings_view(cells: Sequence[Cell]) -> View:
 
 def _cell_view(cell: Cell) -> View:
     longest = sorted(cell.meetings, key=lambda one: -one.waited_ns)[:_MEETINGS]
-    table = table_view(_title(cell, len(longest)), _HEAD, [_row(one) for one in longest], (0, 3))
+    title = _title(cell, len(longest))
+    rows = [_row(one) for one in longest]
+    table = table_view(title, _HEAD, rows, (0, 3)) if rows else text_view("", title)
     notes = _notes(cell)
     text = "\n".join([*_lanes_text(cell), table.text, *notes])
     html = page(

@@ -10,7 +10,7 @@ from jxkernel.jupyter.cluster import rank as engine
 from jxkernel.jupyter.cluster.engines import Engines
 from jxkernel.jupyter.cluster.rows import Given, Rows
 
-__all__ = ["Limits", "Watch"]
+__all__ = ["Limits", "Watch", "seems_to_wait"]
 
 _PATIENCE_SECONDS = 0.25
 _STEP_SECONDS = 0.02
@@ -18,6 +18,7 @@ _DESYNC_SECONDS = 1.0
 _DIFFER_SECONDS = 2.0
 _ANSWER_SECONDS = 2.0
 _NOTICED_SECONDS = 1.5
+_WAIT_SECONDS = 0.5
 
 
 class Limits:
@@ -153,7 +154,7 @@ class Watch:
         return {
             rank: state
             for rank, state in self.places.items()
-            if rank in self._asked and (state["in_program"] or state["waits_for"])
+            if rank in self._asked and seems_to_wait(state)
         }
 
     def silent(self) -> dict[int, float]:
@@ -227,6 +228,11 @@ class Watch:
         self._asked.pop(rank, None)
         self.lost[rank] = why
         self.rows.drop(rank)
+
+
+def seems_to_wait(state: Mapping[str, Any]) -> bool:
+    """Whether a rank has been in one program for long, or waits for others before it."""
+    return bool(state["waits_for"]) or (state["in_program"] and state["seconds"] > _WAIT_SECONDS)
 
 
 def _desync(watch: Watch) -> tuple[str, ...]:
