@@ -61,11 +61,24 @@ np.testing.assert_allclose(many.process_allgather(x), np.arange(8.0))
 assert many.broadcast_one_to_all(np.int32(rank)).tolist() == 0
 assert many.broadcast_one_to_all(np.int32(rank), is_source=rank == 1).tolist() == 1
 many.sync_global_devices("here")
+for said in ("They differ.", "They differ", ""):
+    try:
+        many.assert_equal(np.int32(rank), said)
+        assert rank == 0
+    except AssertionError as error:
+        assert str(error).startswith("They differ. Process 1 has" if said else "Process 1 has")
 try:
-    many.assert_equal(np.int32(rank), "They differ.")
+    many.sync_global_devices("there" if rank else "here")
     assert rank == 0
 except AssertionError as error:
-    assert "They differ. Process 1 has" in str(error)
+    assert str(error) == "Process 1 is at 'there', process 0 at 'here'."
+from jxkernel import events
+seen = []
+with events.listen(seen.append):
+    many.process_allgather(np.arange(2) + rank, tiled=True)
+    many.process_allgather(x)
+    many.sync_global_devices("here")
+assert not [one for one in seen if isinstance(one, events.Traced)], "each was traced before"
 wide = many.host_local_array_to_global_array(local, mesh, jx.P("x"))
 assert wide.shape == (8,) and wide.sharding == rows
 back = many.global_array_to_host_local_array(wide, mesh, jx.P("x"))

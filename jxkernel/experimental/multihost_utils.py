@@ -33,6 +33,10 @@ def _processes() -> Mesh:
     return Mesh(np.array([first[rank] for rank in sorted(first)]), ("processes",))
 
 
+def _same(x: Any) -> Any:
+    return x
+
+
 def _rows(local: Any) -> Any:
     """Return what each process has, one row for each, as a NumPy array."""
     if process_count() == 1:
@@ -41,7 +45,7 @@ def _rows(local: Any) -> Any:
     divided = NamedSharding(mesh, PartitionSpec("processes"))
     whole = NamedSharding(mesh, PartitionSpec())
     rows = make_array_from_process_local_data(divided, local[None])
-    return np.asarray(jit(lambda x: x, out_shardings=whole)(rows))
+    return np.asarray(jit(_same, out_shardings=whole)(rows))
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
@@ -60,7 +64,7 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     def gather(x: Any) -> Any:
         if isinstance(x, ArrayImpl) and not x.is_fully_addressable:
             whole = NamedSharding(x.sharding.mesh, PartitionSpec())
-            return np.asarray(jit(lambda y: y, out_shardings=whole)(x))
+            return np.asarray(jit(_same, out_shardings=whole)(x))
         rows = _rows(np.asarray(x))
         if not tiled:
             return rows
@@ -96,9 +100,11 @@ def sync_global_devices(name: str) -> None:
     Raises:
       AssertionError: the processes are at different places.
     """
-    assert_equal(
-        np.frombuffer(name.encode()[:64].ljust(64), np.uint8), f"{name!r} is not where all are"
-    )
+    own = np.frombuffer(name.encode()[:64].ljust(64), np.uint8)
+    first = broadcast_one_to_all(own)
+    if not np.array_equal(own, first):
+        there = first.tobytes().decode(errors="replace").rstrip()
+        raise AssertionError(f"Process {process_index()} is at {name!r}, process 0 at {there!r}.")
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
@@ -114,9 +120,9 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
     expected = broadcast_one_to_all(in_tree)
     same = tree.map(lambda x, y: np.array_equal(np.asarray(x), np.asarray(y)), in_tree, expected)
     if not tree.all(same):
+        what = f"{fail_message.rstrip('. ')}. " if fail_message else ""
         raise AssertionError(
-            f"{fail_message} Process {process_index()} has {in_tree!r:.200}, process 0 has "
-            f"{expected!r:.200}".lstrip()
+            f"{what}Process {process_index()} has {in_tree!r:.200}, process 0 has {expected!r:.200}"
         )
 
 

@@ -59,6 +59,8 @@ def test_errors_are_one_with_the_ranks_that_have_it(spmd, source, message):
     ("source", "told", "hidden"),
     [
         ("a = 1\nb = = 2", ["Cell In[", "line 2", "b = = 2", "    ^"], "Traceback"),
+        ("exit()", ["ClusterError on all ranks: A cell does not end the engines"], "rank.py"),
+        ("input('?')", ["ClusterError on all ranks: A rank cannot ask"], "rank.py"),
         ("%jx comm x.nothing(", ["UsageError on all ranks: %jx comm"], "magic.py"),
         (
             "raise ValueError('first\\nsecond')",

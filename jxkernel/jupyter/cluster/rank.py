@@ -6,6 +6,7 @@ returns plain values at once or nearly so; what lasts is a job of the engine's w
 
 from __future__ import annotations
 
+import builtins
 import linecache
 import os
 import socket
@@ -22,6 +23,7 @@ from jxkernel._jaxlib import version_text
 from jxkernel._version import __version__
 from jxkernel.cluster.saving import commit
 from jxkernel.config import launch_hook
+from jxkernel.errors import ClusterError
 from jxkernel.jupyter.cluster import recovery, variables
 from jxkernel.jupyter.cluster.moments import Moments
 from jxkernel.jupyter.cluster.places import Watcher
@@ -61,11 +63,27 @@ def prepare() -> dict[str, Any]:
         for name in ("stdout", "stderr"):
             setattr(sys, name, JobStream(name, getattr(sys, name), _worker.job_of_caller))
         shell.display_pub = JobPublisher(shell.display_pub, _worker.job_of_caller)
+        shell.ask_exit = _refuse_to_exit
+        builtins.input = _refuse_to_ask
     return {
         "host": socket.gethostname(),
         "pid": os.getpid(),
         "versions": f"jxkernel {__version__}, jaxlib {version_text}",
     }
+
+
+def _refuse_to_exit() -> None:
+    raise ClusterError(
+        "A cell does not end the engines that it runs on.",
+        instead="sys.exit() to end the cell, or %jx cluster stop in a cell of its own",
+    )
+
+
+def _refuse_to_ask(prompt: object = "") -> str:
+    raise ClusterError(
+        "A rank cannot ask: nobody answers there.",
+        instead="ask in a cell without %%spmd, and send the answer: %jx cluster push NAME",
+    )
 
 
 def start(

@@ -13,7 +13,7 @@ from IPython.core.error import UsageError
 
 from jxkernel.errors import JXError
 from jxkernel.jupyter.errors.tracebacks import name_cells
-from jxkernel.source import is_library_file, is_user_code
+from jxkernel.source import hide_internal_frames, is_library_file, is_user_code
 
 __all__ = ["describe_error", "place_of", "run_cell"]
 
@@ -61,8 +61,10 @@ def describe_error(shell: Any, error: BaseException) -> dict[str, Any]:
 
 def _traceback_lines(shell: Any, error: BaseException) -> list[str]:
     """Return the lines above an error's message: none where they tell a user nothing."""
-    kind, trace = type(error), _users(error.__traceback__)
-    is_of_user = _has_users(trace)
+    kind, is_of_user = type(error), _has_users(error.__traceback__)
+    if isinstance(error, JXError) and is_of_user:
+        hide_internal_frames(error)
+    trace = _users(error.__traceback__)
     if isinstance(error, SyntaxError):
         entries = traceback.extract_tb(trace) if is_of_user else []
         return list(shell.SyntaxTB.structured_traceback(kind, error, entries))
