@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.groups import HEADING, LARGER, POWERS, Cost, fitted, measure, page
+from benchmarks.groups import HEADING, LARGER, POWERS, Cost, fitted, least, measure, page
 
 
 def made(size):
@@ -34,6 +34,11 @@ def test_the_page_has_what_was_measured_and_what_was_modelled():
     for size in LARGER:
         assert f"| {size:,} (modelled) |" in text
     assert "- guard: 1 ms + 10 µs * n²" in text
+
+
+def test_the_least_of_each_figure_is_told():
+    groups = [Cost(2, 3.0, 1.0, 5.0, 2.0), Cost(2, 1.0, 2.0, 4.0, 2.0)]
+    assert least(groups) == Cost(2, 1.0, 1.0, 4.0, 2.0)
 
 
 def test_a_real_group_is_measured():

@@ -60,7 +60,8 @@ def _together(own: Mapping[int, Any], watch: Watch, size: int) -> RankError | No
 
 def _head(message: str) -> str:
     """Return the first line: all of them stand in the traceback above."""
-    return message.partition("\n")[0]
+    first, _, more = message.partition("\n")
+    return f"{first} …" if more else first
 
 
 def _of_their_own(errors: Mapping[int, Any]) -> dict[int, Any]:

@@ -11,9 +11,10 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.errors import JXError
 from jxkernel.jupyter.errors.tracebacks import name_cells
-from jxkernel.source import hide_internal_frames, is_library_file, is_user_code
+from jxkernel.source import is_library_file, is_user_code
 
 __all__ = ["describe_error", "place_of", "run_cell"]
 
