@@ -12,7 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.errors import UnboundAxisError
-from jxkernel.primitives.reduction.sort_lowering import Keys
+from jxkernel.primitives.reduction.ordered_keys import Keys
 
 __all__ = [
     "lower_all_gather",

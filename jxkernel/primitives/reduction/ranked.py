@@ -15,8 +15,9 @@ from jxkernel.core.zeros import Zero
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise.arithmetic import add, min
 from jxkernel.primitives.indexing.gather import take_along
+from jxkernel.primitives.reduction.ordered_keys import Keys
 from jxkernel.primitives.reduction.sort import sort_p
-from jxkernel.primitives.reduction.sort_lowering import Keys, fetched, lower_sort
+from jxkernel.primitives.reduction.sort_lowering import fetched, lower_sort
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.shape.structural import front
 from jxkernel.primitives.sharding import rules
