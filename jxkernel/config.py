@@ -60,6 +60,7 @@ __all__ = [
     "num_cpu_devices",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
+    "operation_attributes",
     "persistent_cache_min_compile_time_secs",
     "persistent_cache_min_entry_size_bytes",
     "platform_name",
@@ -594,6 +595,15 @@ module_passes: Any = Config(
     "module_passes", (), include_in_jit_key=True, include_in_trace_context=True
 )
 """The user's passes over modules that XLA compiles, each as a tuple; see ``extend.xla``."""
+
+operation_attributes: Any = Config(
+    "operation_attributes", (), include_in_jit_key=True, include_in_trace_context=True
+)
+"""What ``set_xla_metadata`` gives to the operations of a block, as sorted pairs.
+
+It stands here, and not where it is set: a module that is loaded at its first use may be loaded
+inside a trace, and a key that grew meanwhile would be another one.
+"""
 
 run_hook: Any = Config("run_hook", None, include_in_jit_key=True, include_in_trace_context=False)
 """A callable that is given each program, its arguments and its name before it runs, or None.

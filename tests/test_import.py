@@ -83,3 +83,27 @@ def test_late_names_are_listed_and_are_what_they_are_called() -> None:
     assert [n for n in ("custom_vjp", "hessian", "quiz") if getattr(jx, n).__name__ != n] == []
     with pytest.raises(AttributeError, match=r"module 'jxkernel.numpy' has no attribute 'medain'"):
         jnp.medain  # noqa: B018
+
+
+def test_late_names_leave_the_keys_of_traces_as_they_are() -> None:
+    """Else a function in which one is loaded would be traced again at its second call."""
+    late = "for at in (jx, jx.lax, jx.numpy): [getattr(at, name) for name in dir(at)]"
+    program = (
+        "import pkgutil, importlib, jxkernel as jx\n"
+        "from jxkernel._jaxlib import trace_context\n"
+        f"before = trace_context()\n{late}\n"
+        "for folder in (jx.api, jx.experimental, jx.extend):\n"
+        "    for found in pkgutil.walk_packages(folder.__path__, folder.__name__ + '.'):\n"
+        "        importlib.import_module(found.name)\n"
+        "print(trace_context() == before)"
+    )
+    assert run(program).split() == ["True"]
+
+
+def test_a_function_in_which_a_name_is_loaded_is_traced_once() -> None:
+    program = (
+        "import jxkernel as jx, jxkernel.numpy as jnp\n"
+        "f = jx.jit(lambda x: jx.lax.cond(x > 1, jnp.sin, jnp.cos, x))\n"
+        "f(1.0), f(2.0)\nprint(f._cache_size())"
+    )
+    assert run(program).split() == ["1"]

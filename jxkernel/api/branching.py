@@ -263,8 +263,7 @@ def _joint_types(
     for one, other, label in zip(traced, branches, names, strict=True):
         if one.out_tree == first.out_tree:
             continue
-        example = one.out_tree.unflatten([0] * one.out_tree.num_leaves)
-        mismatch = next(tree.mismatches(first.out_tree, example, exact=True))
+        mismatch = tree.structure_mismatch(first.out_tree, one.out_tree)
         raise TypeError(
             f"{name} needs branches whose results have one structure. "
             f"{mismatch.describe(_label(names[0], branches[0]), _label(label, other))}"

@@ -173,8 +173,7 @@ def check_carry_structure(body: LoopBody, expected: Any, found: Any) -> None:
     """
     if expected == found:
         return
-    example = found.unflatten([0] * found.num_leaves)
-    mismatch = next(tree.mismatches(expected, example, exact=True))
+    mismatch = tree.structure_mismatch(expected, found)
     raise CarryTypeError(
         body.loop,
         body.path(mismatch.path),

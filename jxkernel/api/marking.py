@@ -8,13 +8,11 @@ from contextlib import ContextDecorator
 from typing import Any
 
 from jxkernel import tree
-from jxkernel.config import make_user_context
+from jxkernel.config import operation_attributes
 from jxkernel.core.trace import state
 from jxkernel.primitives.marking import dce_sink_p, marked_p
 
 __all__ = ["dce_sink", "set_xla_metadata"]
-
-_in_force = make_user_context(())
 
 
 def set_xla_metadata(x: Any = None, /, **attributes: Any) -> Any:
@@ -67,14 +65,14 @@ class _Block(ContextDecorator):
         return _Block(self._attributes)
 
     def __enter__(self) -> None:
-        inside = {**dict(_in_force.value), **dict(self._attributes)}
-        previous = _in_force.swap_local(tuple(sorted(inside.items())))
+        inside = {**dict(operation_attributes.value), **dict(self._attributes)}
+        previous = operation_attributes.swap_local(tuple(sorted(inside.items())))
         self._previous.append((state.scope, previous))
         state.scope = (*state.scope, *self._attributes)
 
     def __exit__(self, *exception: object) -> None:
         state.scope, previous = self._previous.pop()
-        _in_force.set_local(previous)
+        operation_attributes.set_local(previous)
 
 
 def dce_sink(val: Any) -> None:

@@ -189,7 +189,9 @@ class Primitive:
             raise ValueError(f"{name!r} names no rule: there are {', '.join(Primitive.RULES)}")
         found = getattr(self, name)
         if found is not None and (self.built_in or not _is_rerun(found, rule)):
-            raise ValueError(f"primitive {self.name!r} has a rule {name!r} already")
+            raise ValueError(
+                f"primitive {self.name!r} has a rule {name!r} already{_instead(found)}"
+            )
         self.replace_rule(name, rule)
 
     def replace_rule(self, name: str, rule: Any) -> None:
@@ -314,6 +316,13 @@ def _is_rerun(found: Any, rule: Any) -> bool:
         for one in (found, rule)
     ]
     return places[0] == places[1] and places[0][0] == "__main__"
+
+
+def _instead(found: Any) -> str:
+    """Say how a rule that a cell declared is replaced by another."""
+    name = getattr(found, "__qualname__", "")
+    of_cell = getattr(found, "__module__", None) == "__main__"
+    return f": give the new rule the old one's name, {name}, to replace it" if of_cell else ""
 
 
 def _is_plain(value: Any) -> bool:

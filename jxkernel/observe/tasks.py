@@ -152,15 +152,13 @@ class Task:
         if values.missing:
             return
         if self.max_traces is not None:
-            yield _within(
-                "traces", sum(row.eqns is not None for row in ledger(recorder)), self.max_traces
-            )
+            traces = sum(row.eqns is not None for row in ledger(recorder))
+            yield Finding("traces", _beyond(traces, self.max_traces))
         if callable(self.check):
             return
         (args, _), *_ = self.check
         if self.max_eqns is not None:
-            eqns = count_equations(make_jaxpr(answer)(*args).jaxpr)
-            yield _within("equations", eqns, self.max_eqns)
+            yield _found("equations", lambda: self._equations(answer, args))
         if self.grads:
             yield _found("derivatives", lambda: self._derivatives(answer, args))
 
@@ -172,6 +170,10 @@ class Task:
             if missing:
                 return f"case {number}: {missing}"
         return ""
+
+    def _equations(self, answer: Any, args: tuple[Any, ...]) -> str:
+        assert self.max_eqns is not None, "the task limits them"
+        return _beyond(count_equations(make_jaxpr(answer)(*args).jaxpr), self.max_eqns)
 
     def _derivatives(self, answer: Any, args: tuple[Any, ...]) -> str:
         try:
@@ -232,8 +234,8 @@ def _case(one: Any) -> bool:
     return isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], tuple)
 
 
-def _within(what: str, count: int, limit: int) -> Finding:
-    return Finding(what, "" if count <= limit else f"{count}, and at most {limit} are allowed")
+def _beyond(count: int, limit: int) -> str:
+    return "" if count <= limit else f"{count}, and at most {limit} are allowed"
 
 
 def _found(what: str, look: Callable[[], str]) -> Finding:
@@ -254,17 +256,24 @@ def _difference(given: Any, expected: Any, tolerance: float) -> str:
     """What differs, in words that do not say what is expected."""
     if given is None or given is ...:
         return "nothing is returned yet"
-    ours, structure = tree.flatten(given)
-    wanted, expected_structure = tree.flatten(expected)
-    if structure != expected_structure:
-        return f"the result's structure is {structure}, wanted is {expected_structure}"
-    for one, other in zip(map(np.asarray, ours), map(np.asarray, wanted), strict=True):
+    if tree.structure(given) != tree.structure(expected):
+        return _other_structure(given, expected)
+    leaves = (map(np.asarray, tree.leaves(one)) for one in (given, expected))
+    for one, other in zip(*leaves, strict=True):
         if one.shape != other.shape:
             return f"the shape is {one.shape}, wanted is {other.shape}"
         wrong = ~np.isclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True)
         if wrong.any():
             return _amount(wrong)
     return ""
+
+
+def _other_structure(given: Any, expected: Any) -> str:
+    place = tree.structure_mismatch(tree.structure(expected), tree.structure(given))
+    found, wanted = (
+        "one value" if text == "a leaf" else text for text in (place.found, place.expected)
+    )
+    return f"the result{tree.keystr(place.path)} is {found}, wanted is {wanted}"
 
 
 def _amount(wrong: np.ndarray[Any, Any]) -> str:

@@ -51,6 +51,7 @@ from jxkernel.tree.prefix import (
     flatten_up_to,
     keystr,
     mismatches,
+    structure_mismatch,
     tree_broadcast_prefix,
 )
 from jxkernel.tree.prefix import tree_broadcast as broadcast
@@ -92,6 +93,7 @@ __all__ = [
     "registry",
     "static",
     "structure",
+    "structure_mismatch",
     "transpose",
     "tree_broadcast_prefix",
     "treedef_children",

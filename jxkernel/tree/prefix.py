@@ -22,6 +22,7 @@ __all__ = [
     "flatten_up_to",
     "keystr",
     "mismatches",
+    "structure_mismatch",
     "tree_broadcast",
     "tree_broadcast_prefix",
 ]
@@ -121,8 +122,12 @@ def _shape(node_type: type, metadata: Any, size: int) -> str:
     return f"{_typed(node_type)} of length {size} with the metadata {_shortened(metadata)}"
 
 
+_STAND_IN = object()
+"""Stands for the leaves of a structure of which there is no tree."""
+
+
 def _leaf(x: Any) -> str:
-    return f"a leaf of type {type(x).__qualname__}"
+    return "a leaf" if x is _STAND_IN else f"a leaf of type {type(x).__qualname__}"
 
 
 def _level(x: Any, is_leaf: Callable[[Any], bool] | None) -> tuple[list[Any], Any] | None:
@@ -196,6 +201,17 @@ def _mismatches(
         return
     for child, (key, subtree) in zip(children, pairs, strict=True):
         yield from _mismatches(child, subtree, is_leaf, exact, (*path, key))
+
+
+def structure_mismatch(expected: PyTreeDef, found: PyTreeDef) -> Mismatch:
+    """Return the first place where a structure departs from another, which it is not equal to.
+
+    >>> from jxkernel import tree
+    >>> tree.structure_mismatch(tree.structure((0, 0)), tree.structure(0)).found
+    'a leaf'
+    """
+    standing = found.unflatten([_STAND_IN] * found.num_leaves)
+    return next(mismatches(expected, standing, exact=True))
 
 
 def _advice(expected: type, found: type) -> str:

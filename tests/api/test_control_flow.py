@@ -254,6 +254,7 @@ BAD_CARRIES = [
     (np.float32(0), lambda c: c + 1j, "carry", "f32[]", "c64[]"),
     ({"a": 0.0}, lambda c: {"b": c["a"]}, "carry", "['a']", "['b']"),
     ((0.0, 0.0), lambda c: [c[0], c[1]], "carry", "a tuple of length 2", "a list of length 2"),
+    ((0.0, 0.0), lambda c: c[0], "carry", "a tuple of length 2", "a leaf"),
     ((0.0, (0.0,)), lambda c: (c[0], None), "carry[1]", "a tuple", "None"),
 ]
 
@@ -272,6 +273,7 @@ def test_a_carry_that_changes_is_named_with_both_types(init, body, path, before,
     assert (error.loop, error.path) == ("scan", path)
     assert before in error.before
     assert after in error.after
+    assert "a leaf of type" not in error.after
     with pytest.raises(CarryTypeError) as caught:
         lax.while_loop(lambda c: True, body, init)
     assert caught.value.path == path.replace("carry", "val")

@@ -52,11 +52,14 @@ def test_a_primitive_made_again_replaces_the_old_one_which_programs_keep(primiti
 
 
 def test_a_rule_declared_again_by_a_cell_replaces_the_old_one(primitive):
-    def declare(source):
+    def declare(source, name="rule", decorator="def_impl"):
         scope = {"p": primitive, "__name__": "__main__"}
-        exec(f"@p.def_impl\ndef rule(x): return {source}", scope)
+        exec(f"@p.{decorator}\ndef {name}(x): return {source}", scope)
 
-    primitive.def_abstract_eval(lambda x: x)
+    declare("x", decorator="def_abstract_eval")
+    declare("x", decorator="def_abstract_eval")
+    with pytest.raises(ValueError, match="give the new rule the old one's name, rule, to replace"):
+        declare("x", "another", "def_abstract_eval")
     declare("x + 1.0")
     assert primitive.bind(1.0) == 2.0
     declare("x + 2.0")

@@ -27,6 +27,10 @@ def _long(x):
     return x**2 + 1
 
 
+def _untraceable(x):
+    return x**2 + 1 if x.sum() > 0 else x**2 - 1
+
+
 @pytest.fixture(autouse=True)
 def _no_class():
     yield
@@ -40,12 +44,13 @@ def _no_class():
         (..., ("nothing is handed in yet",)),
         (3, ("a function is wanted, not int",)),
         (lambda x: None, ("case 1: nothing is returned yet",)),
-        (lambda x: (x,), ("case 1: the result's structure is ",)),
+        (lambda x: (x,), ("case 1: the result is a tuple of length 1, wanted is one value",)),
         (lambda x: x[:1], ("case 1: the shape is (1,), wanted is (3,)",)),
         (lambda x: X**2 + 1, ("case 2: 3 of 3 values differ, the first at [0]",)),
         (lambda x: x.nothing, ("AttributeError: ",)),
         (_lost, ("they are not those of the function's values",)),
         (_long, ("11, and at most 4 are allowed",)),
+        (_untraceable, ("TracerBoolConversionError: a condition",)),
     ],
 )
 def test_a_grade_says_what_is_missing(answer, missing):
@@ -53,6 +58,22 @@ def test_a_grade_says_what_is_missing(answer, missing):
     assert bool(grade) is grade.passed is not missing
     assert len(grade.missing) == len(missing)
     assert all(one.startswith(told) for one, told in zip(grade.missing, missing, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("answer", "missing"),
+    [
+        ((1, 2), "the result is a tuple of length 2, wanted is a dict with the keys ['a', 'b']"),
+        ({"a": 1, "b": 2}, "the result['b'] is one value, wanted is a list of length 1"),
+        (
+            {"a": 1, "b": [2, 3]},
+            "the result['b'] is a list of length 2, wanted is a list of length 1",
+        ),
+    ],
+)
+def test_a_result_of_another_structure_is_told_in_words(answer, missing):
+    task = jx.task("parts", check=[((0,), {"a": 1, "b": [2]})])
+    assert task(lambda _: answer).missing == (f"case 1: {missing}",)
 
 
 def test_traces_are_counted_afresh_and_apart_from_the_learner_s_ledger():

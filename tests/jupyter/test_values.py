@@ -27,7 +27,17 @@ def test_an_array_is_shown_with_figures_and_its_text_is_reprs(kernel: Kernel) ->
     assert len(html) < 20_000
 
 
-@pytest.mark.parametrize("small", ["jnp.float32(3)", "jnp.arange(3)", "3", "[1, 2]", "{'a': 'b'}"])
+@pytest.mark.parametrize(
+    "small",
+    [
+        "jnp.float32(3)",
+        "jnp.arange(3)",
+        "3",
+        "[1, 2]",
+        "{'a': 'b'}",
+        "(jnp.ones(3), {'n': jnp.arange(5)})",
+    ],
+)
 def test_what_text_says_all_of_stays_text(kernel: Kernel, small: str) -> None:
     assert list(kernel.ok(small).result) == [TEXT]
 
@@ -39,6 +49,7 @@ def test_a_tree_is_folded_as_it_is_nested(kernel: Kernel) -> None:
     assert "list of 3" in html or "list of 2" in html
     assert "[&#x27;w&#x27;] f32[4,5] · 80 B · min 1, mean 1, max 1" in html
     assert "text &lt;b&gt;" in html
+    assert "[0] f32[] · 4 B · 2.5<" in kernel.ok("jnp.float32(2.5), jnp.ones(20)").result[HTML]
 
 
 def test_a_value_with_a_form_of_its_own_keeps_it(kernel: Kernel) -> None:

@@ -1,6 +1,7 @@
 """How a notebook shows arrays and trees of arrays: their text, figures and a picture.
 
-The text stays what ``repr`` gives. Scalars and small arrays are their text alone.
+The text stays what ``repr`` gives. Scalars, small arrays and containers of a few numbers are their
+text alone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from jxkernel.tree.nodes import keyed_children
 __all__ = ["array_html", "tree_html", "value_view"]
 
 _SMALL = 16
-"""Arrays of fewer elements are their text alone."""
+"""Arrays of fewer elements, and containers whose arrays have fewer, are their text alone."""
 
 _TEXT = 4_000
 _NODES, _SEARCHED, _DEPTH = 300, 1_000, 30
@@ -43,12 +44,13 @@ def array_html(session: Session, array: Any) -> str | None:
 def tree_html(session: Session, value: Any) -> str | None:
     """Return a container's arrays with their figures, folded as the container is nested.
 
-    Containers without arrays, and those that have an HTML form of their own, keep theirs.
+    Containers without arrays or with a few numbers, and those that have an HTML form of their own,
+    keep theirs.
     """
     method = get_real_method(value, "_repr_html_")
     if method is not None:
         return method()
-    if not session.settings.values or not _has_array(value):
+    if not session.settings.values or _elements(value) < _SMALL:
         return None
     return page(_Tree().folded("", value))
 
@@ -73,16 +75,16 @@ def _array_page(array: Any, figures: ArrayFigures | None) -> str:
     return page(*parts)
 
 
-def _has_array(value: Any) -> bool:
-    """Whether there is an array among the first nodes; a cycle ends with the count."""
-    waiting, seen = [value], 0
+def _elements(value: Any) -> int:
+    """How many elements the arrays among the first nodes have; a cycle ends with the count."""
+    waiting, seen, elements = [value], 0, 0
     while waiting and seen < _SEARCHED:
         seen += 1
         one = waiting.pop()
         if isinstance(one, ArrayImpl):
-            return True
+            elements += one.size
         waiting.extend(child for _, child in _children(one)[: _SEARCHED - seen])
-    return False
+    return elements
 
 
 def _children(value: Any) -> list[tuple[str, Any]]:
@@ -177,6 +179,8 @@ def _texts(figures: ArrayFigures, array: Any) -> list[str]:
     texts: list[str] = []
     if array.dtype == bool and figures.mean is not None:
         texts.append(f"{round(figures.mean * figures.looked):,} of {figures.looked:,} true")
+    elif figures.least is not None and array.size == 1 and not of:
+        texts.append(number(figures.least))
     elif figures.least is not None:
         ends = f"min {number(figures.least)}, mean {number(figures.mean)}"
         texts.append(f"{ends}, max {number(figures.greatest)}{of}")

@@ -41,6 +41,7 @@ _STYLE = """
 .jxk th,.jxk td{text-align:left!important;padding:.1em .7em .1em 0;border:0;vertical-align:top;
 border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);background:none}
 .jxk .n{text-align:right!important;font-variant-numeric:tabular-nums;white-space:nowrap}
+.jxk td[role=columnheader]{white-space:nowrap}
 .jxk .why{min-width:14em}
 .jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
