@@ -5,6 +5,7 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
+from jxkernel._jaxlib import version
 from jxkernel.experimental.layout import Format, Layout
 from tests.many_devices import over
 
@@ -19,7 +20,8 @@ def x():
 def test_formats_of_arrays_are_row_major_where_they_lie(x, mesh):
     assert x.format == Format(Layout((0, 1), ()), x.sharding)
     assert x.T.format.layout.major_to_minor == (0, 1)
-    assert jnp.zeros(3, "int4").format.layout.sub_byte_element_size_in_bits == 4
+    told = jnp.zeros(3, "int4").format.layout.sub_byte_element_size_in_bits
+    assert told == 4 or (told == 0 and version < (0, 12))  # older jaxlibs do not tell it
     divided = jx.device_put(jnp.zeros((4, 2)), over(mesh, "x"))
     assert divided.format.sharding == divided.sharding
     assert jx.ShapeDtypeStruct((2,), np.float32).format == Format()

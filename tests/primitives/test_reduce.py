@@ -80,6 +80,15 @@ def test_complex_numbers_are_ordered_by_parts():
     assert np.isnan(complex(reduce_max(x, (0,))))
 
 
+@pytest.mark.parametrize("place", range(4))
+@pytest.mark.parametrize("nan", [complex(np.nan, 0), complex(0, np.nan), complex(-9, np.nan)])
+def test_complex_numbers_with_nan_in_either_part_win(nan, place):
+    x = np.array([1 + 2j, 1 + 5j, -3 + 9j, 1 - 1j], np.complex64)
+    x[place] = nan
+    for extreme in (reduce_max, reduce_min):
+        assert np.isnan(complex(extreme(x, (0,))))
+
+
 def test_equal_extremes_share_the_derivative():
     x = np.array([3.0, 1, 3, 3], np.float32)
     gradient = jx.grad(lambda x: reduce_max(x, (0,)))(x)

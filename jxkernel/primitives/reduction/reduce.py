@@ -165,9 +165,12 @@ def _lower_complex_extreme(
         level = inner.compare(ar, br, "EQ", (), "FLOAT")
         second = inner.compare(ai, bi, direction, (), "FLOAT")
         tied = inner.value("stablehlo.and", boolean, (level, second))
+        larger = inner.value("stablehlo.or", boolean, (first, tied))
+        # A number that is NaN in its imaginary part alone has a real part to compare.
+        number = inner.compare(b, b, "EQ", (), "FLOAT")
+        larger = inner.value("stablehlo.and", boolean, (larger, number))
         nan = inner.compare(a, a, "NE", (), "FLOAT")
-        wins = inner.value("stablehlo.or", boolean, (first, tied))
-        wins = inner.value("stablehlo.or", boolean, (wins, nan))
+        wins = inner.value("stablehlo.or", boolean, (larger, nan))
         return (inner.value("stablehlo.select", scalar, (wins, a, b)),)
 
     operation = context.op(
