@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from benchmarks import compiling, growth, operation_table, startup, watching
+from benchmarks import compiling, growth, imports, operation_table, startup, watching
 from benchmarks.metric import repeated
 from benchmarks.processes import (
     Peer,
@@ -32,6 +32,7 @@ __all__ = ["TITLES", "Plan", "run", "setting"]
 
 TITLES = {
     "startup": "Start-up",
+    "imports": "Imports of libraries by the alias",
     "tracing": "Tracing and lowering",
     "dispatch": "Jitted calls",
     "eager": "Eager operations",
@@ -78,6 +79,8 @@ def run(plan: Plan) -> list[Section]:
 def _section(plan: Plan, family: str) -> Section:
     if family == "startup":
         return _startup(plan)
+    if family == "imports":
+        return _imports(plan)
     if family == "growth":
         return _growth(plan)
     if family == "watching":
@@ -169,6 +172,25 @@ def _startup(plan: Plan) -> Section:
             wall.error = str(error).strip().splitlines()[-1][:80]
         rows += [wall, processor, memory]
     return Section(TITLES["startup"], "Whole processes, from start to end.", rows)
+
+
+def _imports(plan: Plan) -> Section:
+    """Say what the alias itself takes of the import of libraries."""
+    rows = [Row(name, imports.GOAL, seconds_text, absolute=True) for name in imports.LIBRARIES]
+    for row in rows:
+        _say(f"{TITLES['imports']}: {row.name}")
+        try:
+            for _ in range(plan.rounds):
+                row.add(*imports.measure(row.name))
+        except RuntimeError as error:
+            row.error = str(error).strip().splitlines()[-1][:80]
+    note = (
+        "Processor time, in an environment of the libraries without jax (`make "
+        "build/libraries/.all`): what the alias itself takes to give a library all modules and "
+        "names that it asks for while it is imported, once what is behind them is loaded; beside "
+        "it the library's whole import, with what it loads of jxkernel and of others."
+    )
+    return Section(TITLES["imports"], note, rows, ("the alias itself", "the import"))
 
 
 def _take_script(

@@ -66,8 +66,9 @@ class _Internal(ModuleType):
         row = self._rows.get(name)
         if row is None:
             return self._module(name)
-        found = late_module(f"{_OWN}.{row.home}".rstrip("."))
-        return getattr(found, row.name)
+        found = getattr(late_module(f"{_OWN}.{row.home}".rstrip(".")), row.name)
+        self.__dict__[name] = found
+        return found
 
     def _module(self, name: str) -> Any:
         full = f"{self.__name__}.{name}"
@@ -140,12 +141,14 @@ class _Front(ModuleType):
         if name in ("version", "_src") or name in _OLDER:
             return late_module(f"{self.__name__}.{name}")
         try:
-            return getattr(sys.modules[_OWN], name)
+            found = getattr(sys.modules[_OWN], name)
         except AttributeError:
             called = f"{self.__name__!r} (an alias of {_OWN})"
             known = late_module(f"{_OWN}._refusals").reason("", name)
             said = missing(_OWN, name, called)
             raise AttributeError(said if known else f"{said}. {_NEWER}") from None
+        self.__dict__[name] = found  # libraries read a few names hundreds of times
+        return found
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import system hangs a module below its package; a name of jxkernel's own goes before

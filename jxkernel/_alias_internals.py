@@ -2,10 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from jxkernel import dtypes, source
 from jxkernel.dtypes import as_dtype, finfo
+from jxkernel.records import record
 from jxkernel.runtime import joined
 from jxkernel.runtime.arrays import rebuild
 from jxkernel.tree import PyTreeDef, registry, structure
@@ -13,7 +14,8 @@ from jxkernel.tree import PyTreeDef, registry, structure
 __all__ = ["ROWS", "Row"]
 
 
-class Row(NamedTuple):
+@record()
+class Row:
     """A name of an internal module.
 
     Attributes:
@@ -102,7 +104,8 @@ class _Joined:
         return 1 if group is None else group.size
 
 
-class _Entry(NamedTuple):
+@record()
+class _Entry:
     to_iter: Callable[[Any], tuple[Sequence[Any], Any]]
     from_iter: Callable[[Any, Sequence[Any]], Any]
 

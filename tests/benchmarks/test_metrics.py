@@ -1,5 +1,6 @@
 """Every benchmark runs under jxkernel and gives what it says it computes; no time is asserted."""
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
-from benchmarks import compiling, devices, growth, metric, startup, tracing, watching
+from benchmarks import compiling, devices, growth, imports, metric, startup, tracing, watching
 from benchmarks.library import Library, load
 from benchmarks.metric import Metric, Timer, Work, count_calls, seconds_per_run
+from benchmarks.processes import Peer
 from benchmarks.worker import FAMILIES
 
 METRICS = [one for metrics in FAMILIES.values() for one in metrics]
@@ -86,6 +88,15 @@ def test_growth_measures_longer_and_longer_programs(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(metric, "TOTAL_SECONDS", 0.0)
     curve = growth.Curve("nothing", lambda length: lambda library: Work(lambda: None))
     assert isinstance(growth.exponent(load("jxkernel"), curve), float)
+
+
+def test_imports_measure_what_a_library_asks_the_alias_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(imports, "_LIBRARIES", Peer("jxkernel", sys.executable))
+    monkeypatch.setattr(imports, "_PROCESSES", 1)
+    share, whole = imports.measure("jax.scipy.stats.norm")
+    assert 0 < share < whole
 
 
 def test_every_pair_of_watching_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
