@@ -7,21 +7,27 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import Parameters, function_name, named_like
-from jxkernel.api.custom_calls import CustomCall, closes_over_tracers, positional_arguments
+from jxkernel.api.custom_calls import (
+    CustomCall,
+    closed_over_references,
+    closes_over_tracers,
+    positional_arguments,
+)
+from jxkernel.api.custom_references import ReferencesOfCall, is_of_references
 from jxkernel.api.jit import check_result
 from jxkernel.api.key_tangents import per_key, per_word
 from jxkernel.api.memo import Carrier
 from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
-from jxkernel.core.filtering import filtered, hide_internal_frames
+from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import evaluating, place_in_source
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import NondiffTracerError
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp, has_tangent
 from jxkernel.higher_order.custom_vjp import Forward, Pull, VjpRule, bind_custom_vjp
-from jxkernel.higher_order.references import Ref
+from jxkernel.higher_order.references import CapturedReferences, Ref, staging
 from jxkernel.higher_order.remat_opt import optimized_forward
 from jxkernel.primitives.elementwise.convert import convert_element_type, stage
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
@@ -56,6 +62,7 @@ class _Custom(Carrier):
         self.name = function_name(fun)
         self.nondiff = Parameters.of(fun, nondiff_argnums, nondiff_argnames, "nondiff")
         self._depth = 0
+        self._lent: set[int] = set()
 
     def __repr__(self) -> str:
         return f"<{self.kind} function {self.name}>"
@@ -74,12 +81,39 @@ class _Custom(Carrier):
             )
         try:
             given = positional_arguments(self.kind, self.fun, args, kwargs)
+            refs = [arg for arg in given if is_of_references(self.kind, arg)]
             if evaluating():
                 return self.fun(*given)
-            return self._bind(*CustomCall.take_apart(self.kind, self.fun, given, self.nondiff))
+            try:
+                return self._traced(given, has_references=bool(refs))
+            except CapturedReferences as found:
+                if found.outside is not staging():
+                    raise
+                captured = found.refs
+            return self._lend(self._references(given, captured), given)
         except Exception as error:
             hide_internal_frames(error)
             raise
+
+    def _traced(self, given: tuple[Any, ...], *, has_references: bool) -> Any:
+        functions = [leaf for leaf in tree.leaves(given) if callable(leaf)]
+        closed = closed_over_references(self.fun, *self._rules(), *functions)
+        closed = [ref for ref in closed if id(ref) not in self._lent]
+        if closed or has_references:
+            return self._lend(self._references(given, closed), given)
+        return self._bind(*CustomCall.take_apart(self.kind, self.fun, given, self.nondiff))
+
+    def _references(self, given: Sequence[Any], closed: Sequence[Ref]) -> ReferencesOfCall:
+        static = self.nondiff.positions(len(given))
+        return ReferencesOfCall(self.kind, self.name, given, static, closed)
+
+    def _lend(self, refs: ReferencesOfCall, given: Sequence[Any]) -> Any:
+        raise NotImplementedError
+
+    def _call_lent(self, function: "_Custom", refs: ReferencesOfCall, *args: Any) -> Any:
+        """Call a function of the values of references, to which these are known."""
+        function._lent = self._lent | {id(ref) for ref in refs.refs}
+        return function(*args)
 
     def _bind(self, call: CustomCall, hidden: Sequence[Any], leaves: Sequence[Any]) -> Any:
         """Bind a call, and count how deep the rule calls the function again.
@@ -168,7 +202,8 @@ class custom_jvp(_Custom):
     ``@f.defjvp`` then gives the rule: from ``(primals, tangents)``, each a tuple with an entry per
     differentiated argument, to ``(result, tangent)``, the latter linear in the tangents.  Rules
     may be differentiated, batched and compiled themselves.  Arguments given by keyword reach the
-    rule by position, defaults filled in.
+    rule by position, defaults filled in.  An argument that is a reference comes with a reference
+    as its tangent, which the rule may write.
 
     >>> import jxkernel as jx
     >>> @jx.custom_jvp
@@ -235,6 +270,38 @@ class custom_jvp(_Custom):
     def _rules(self) -> tuple[Any, ...]:
         return (self.jvp,)
 
+    def _lend(self, refs: ReferencesOfCall, given: Sequence[Any]) -> Any:
+        """Call the function as one that takes the values of references and returns others."""
+        rule = self.jvp
+        assert rule is not None, "checked by the call"
+
+        def fun(values: Any, *args: Any) -> Any:
+            return refs.run(values, lambda: self.fun(*refs.full(args)))
+
+        def jvp(*args: Any) -> Any:
+            *nondiff, (values, *primals), (moving, *tangents) = args
+            if not self.symbolic_zeros:
+                leaves, structure = tree.flatten(primals)
+                explicit = [instantiate(t) for t in structure.flatten_up_to(tangents)]
+                avals = [abstractify(x) for x in leaves]
+                tangents = per_key(structure, avals, structure.unflatten(explicit))
+
+            def call(tangents_of_refs: dict[int, Any]) -> Any:
+                first = refs.nondiff(nondiff)
+                return self._pair(
+                    rule, rule(*first, refs.diff(primals), refs.diff(tangents, tangents_of_refs))
+                )
+
+            (out, tangent), after, moved = refs.run_moving(values, moving, call)
+            return (out, after), (tangent, moved)
+
+        fun.__name__ = self.name
+        lent = custom_jvp(fun, refs.static_of_rest())
+        lent.defjvp(jvp, symbolic_zeros=True)
+        out, after = self._call_lent(lent, refs, refs.values(), *[given[i] for i in refs.rest])
+        refs.write(after)
+        return out
+
     def _bind_flat(self, bound: _Bound) -> list[Any]:
         rule = self._flat_rule(bound.call, bound.results)
         return bind_custom_jvp(
@@ -256,16 +323,24 @@ class custom_jvp(_Custom):
             primals, moving = call.in_tree.unflatten(leaves), call.in_tree.unflatten(tangents)
             if not self.symbolic_zeros:
                 moving = per_key(call.in_tree, [abstractify(x) for x in leaves], moving)
-            pair = rule(*call.nondiff(hidden), primals, moving)
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise TypeError(
-                    f"the jvp rule {function_name(rule)} of {self.name} must return a pair "
-                    f"(result, tangent), got {pair!r:.100} of type {type(pair).__name__}"
-                )
+            pair = self._pair(rule, rule(*call.nondiff(hidden), primals, moving))
             outs = results.flatten(self.name, pair[0], function_name(rule))
             return outs, self._tangents(rule, pair[1], outs, results.structure)
 
         return flat
+
+    def _pair(self, rule: Callable[..., Any], pair: Any) -> Any:
+        """Return what the rule returned, which must be a pair.
+
+        Raises:
+          TypeError: it is none.
+        """
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"the jvp rule {function_name(rule)} of {self.name} must return a pair "
+                f"(result, tangent), got {pair!r:.100} of type {type(pair).__name__}"
+            )
+        return pair
 
     def _tangents(
         self, rule: Callable[..., Any], tangent: Any, outs: Sequence[Any], structure: Any
@@ -326,21 +401,6 @@ def _fitting(
     )
 
 
-def _is_of_references(arg: Any) -> bool:
-    """Whether an argument is a reference, or a tree of them.
-
-    Raises:
-      TypeError: it is a tree of references and other things.
-    """
-    are = {type(leaf) is Ref for leaf in tree.leaves(arg)}
-    if len(are) > 1:
-        raise TypeError(
-            "an argument of a custom_vjp function is a tree of references and of other values: "
-            "pass the references as an argument of their own"
-        )
-    return True in are
-
-
 class custom_vjp(_Custom):
     """Decorate a function with a backward derivative of its own.
 
@@ -360,6 +420,9 @@ class custom_vjp(_Custom):
     a cotangent per differentiated argument, None for zero.  One array or None may stand for all of
     a subtree, and cotangents are converted to their arguments' dtypes.  Both may be differentiated,
     batched and compiled themselves.  There is no forward derivative: ``jvp`` is a TypeError.
+
+    References may be arguments: ``bwd`` may write to them, or to those that it gets as residuals,
+    and returns None for them.  What ``fwd`` writes leaves the derivative of their values as it was.
 
     >>> import jxkernel as jx
     >>> @jx.custom_vjp
@@ -414,56 +477,43 @@ class custom_vjp(_Custom):
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
 
-    @filtered
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; references among the arguments are closed over.
+    def _lend(self, refs: ReferencesOfCall, given: Sequence[Any]) -> Any:
+        """Call the function as one that takes the values of references and returns others.
 
-        ``bwd`` may write to them, or to those that it gets as residuals, and returns None for them.
+        ``bwd`` writes to the references themselves, or to those that it gets as residuals.
         """
-        has_rule = None not in self._rules()
-        if has_rule and any(type(leaf) is Ref for leaf in tree.leaves((args, kwargs))):
-            return self._closing_over(positional_arguments(self.kind, self.fun, args, kwargs))
-        return super().__call__(*args, **kwargs)
-
-    def _closing_over(self, given: Sequence[Any]) -> Any:
-        """Call the function that closes over the references among its arguments."""
-        assert self.fwd is not None, "given together"
-        assert self.bwd is not None, "given together"
-        own_fwd, own_bwd, count = self.fwd, self.bwd, len(given)
-        refs = {i: arg for i, arg in enumerate(given) if _is_of_references(arg)}
-        rest = [i for i in range(count) if i not in refs]
-        static = sorted(self.nondiff.positions(count))
+        own_fwd, own_bwd = self.fwd, self.bwd
+        assert own_fwd is not None, "checked by the call"
+        assert own_bwd is not None, "given together"
         held: list[Any] = []
 
-        def full(args: Sequence[Any]) -> list[Any]:
-            others = iter(args)
-            return [refs[i] if i in refs else next(others) for i in range(count)]
+        def fun(values: Any, *args: Any) -> Any:
+            return refs.run(values, lambda: self.fun(*refs.full(args)))
 
-        def fun(*args: Any) -> Any:
-            return self.fun(*full(args))
-
-        def fwd(*args: Any) -> tuple[Any, list[Any]]:
-            result, residuals = own_fwd(*full(args))
+        def fwd(values: Any, *args: Any) -> tuple[Any, list[Any]]:
+            values = tree.map(_without_flag, values, is_leaf=_is_flagged)
+            pair, after = refs.run(values, lambda: own_fwd(*refs.full(args)))
+            result, residuals = self._pair(own_fwd, pair)
             leaves, structure = tree.flatten(residuals)
             held[:] = structure, [leaf if type(leaf) is Ref else None for leaf in leaves]
-            return result, [leaf for leaf in leaves if type(leaf) is not Ref]
+            return (result, after), [leaf for leaf in leaves if type(leaf) is not Ref]
 
         def bwd(*args: Any) -> Any:
-            *nondiff, kept, cotangent = args
+            *nondiff, kept, (cotangent, _) = args
             structure, known = held
-            others, passed = iter(kept), iter(nondiff)
+            others = iter(kept)
             residuals = structure.unflatten([next(others) if x is None else x for x in known])
-            first = [refs[i] if i in refs else next(passed) for i in static]
-            pulled = own_bwd(*first, residuals, cotangent)
-            places = [i for i in range(count) if i not in static]
-            if not isinstance(pulled, tuple | list) or len(pulled) != len(places):
-                return pulled
-            return tuple(ct for i, ct in zip(places, pulled, strict=True) if i not in refs)
+            pulled = own_bwd(*refs.nondiff(nondiff), residuals, cotangent)
+            fits = isinstance(pulled, tuple | list) and len(pulled) == refs.count_diff()
+            return (None, *refs.without(pulled)) if fits else pulled
 
         fun.__name__ = self.name
-        closing = custom_vjp(fun, [rest.index(i) for i in static if i in rest])
-        closing.defvjp(fwd, bwd, self.symbolic_zeros, self.optimize_remat)
-        return closing(*(given[i] for i in rest))
+        lent = custom_vjp(fun, refs.static_of_rest())
+        lent.defvjp(fwd, bwd, self.symbolic_zeros, self.optimize_remat)
+        before = refs.values()
+        out, after = self._call_lent(lent, refs, before, *[given[i] for i in refs.rest])
+        refs.write_past(before, after)
+        return out
 
     def _rules(self) -> tuple[Any, ...]:
         return (self.fwd, self.bwd)
@@ -494,12 +544,7 @@ class custom_vjp(_Custom):
             given = operands
             if self.symbolic_zeros:
                 given = [CustomVJPPrimal(*each) for each in zip(operands, active, strict=True)]
-            pair = fwd(*call.arguments((), given))
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                raise TypeError(
-                    f"the fwd rule {function_name(fwd)} of {self.name} must return a pair "
-                    f"(result, residuals), got {pair!r:.100} of type {type(pair).__name__}"
-                )
+            pair = self._pair(fwd, fwd(*call.arguments((), given)))
             outs = results.flatten(self.name, pair[0], function_name(fwd))
             residuals, structure = tree.flatten(pair[1])
             for index, leaf in enumerate(residuals):
@@ -508,6 +553,28 @@ class custom_vjp(_Custom):
             return outs, residuals, back
 
         return flat
+
+    def _pair(self, fwd: Callable[..., Any], pair: Any) -> Any:
+        """Return what the way there returned, which must be a pair.
+
+        Raises:
+          TypeError: it is none.
+        """
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"the fwd rule {function_name(fwd)} of {self.name} must return a pair "
+                f"(result, residuals), got {pair!r:.100} of type {type(pair).__name__}"
+            )
+        return pair
+
+
+def _is_flagged(value: Any) -> bool:
+    return isinstance(value, CustomVJPPrimal)
+
+
+def _without_flag(value: Any) -> Any:
+    """Return a value that came with whether it is differentiated by."""
+    return value.value if _is_flagged(value) else value
 
 
 class _WayBack:

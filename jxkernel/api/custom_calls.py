@@ -6,7 +6,7 @@ values that are current when they run.  This module must not know which derivati
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,8 +15,14 @@ from jxkernel.api.arguments import Parameters, function_name, static_name
 from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import Tracer
+from jxkernel.higher_order.references import Ref
 
-__all__ = ["CustomCall", "closes_over_tracers", "positional_arguments"]
+__all__ = [
+    "CustomCall",
+    "closed_over_references",
+    "closes_over_tracers",
+    "positional_arguments",
+]
 
 _TRACED = object()
 
@@ -117,7 +123,18 @@ class CustomCall:
 
 
 def closes_over_tracers(*functions: Any) -> bool:
-    """Whether a function holds a tracer in its closure, as far as can be seen.
+    """Whether a function holds a tracer in its closure, as far as can be seen."""
+    return any(isinstance(value, Tracer) for value in _all_held_by(functions))
+
+
+def closed_over_references(*functions: Any) -> list[Ref]:
+    """Return the references to traced values in closures of functions, as far as can be seen."""
+    found = [value for value in _all_held_by(functions) if type(value) is Ref]
+    return [ref for ref in found if ref.holds_tracers()]
+
+
+def _all_held_by(functions: Sequence[Any]) -> Iterator[Any]:
+    """Yield functions and all that they hold.
 
     It looks through nested functions, partial applications, methods and callable objects with
     their attributes, and pytrees.
@@ -126,12 +143,11 @@ def closes_over_tracers(*functions: Any) -> bool:
     pending: list[Any] = list(functions)
     while pending:
         value = pending.pop()
-        if isinstance(value, Tracer):
-            return True
         if id(value) not in seen:
             seen.add(id(value))
-            pending.extend(_held_by(value))
-    return False
+            yield value
+            if not isinstance(value, (Tracer, Ref)):
+                pending.extend(_held_by(value))
 
 
 def _is_users_object(value: Any) -> bool:

@@ -24,6 +24,7 @@ __all__ = [
     "AbstractRef",
     "CapturedReferences",
     "Carried",
+    "Lent",
     "Ref",
     "Taken",
     "View",
@@ -249,6 +250,27 @@ class Ref:
             found = known.bound[id(self)] = (self, Binding(unknown))
             known.captured.append(id(self))
         return found[1]
+
+    def rebind(self, binding: Binding | None) -> Binding | None:
+        """Put the value elsewhere, for the trace at hand, and return where it was.
+
+        Args:
+          binding: the place; None where the reference is not bound.
+        """
+        trace = staging()
+        if trace is None or trace is self._home:
+            before, self._own = self._own, binding
+            return before
+        known = trace.references = trace.references or References()
+        before = known.bound.pop(id(self), None)
+        if binding is not None:
+            known.bound[id(self)] = (self, binding)
+        return None if before is None else before[1]
+
+    def holds_tracers(self) -> bool:
+        """Whether the value is traced where the reference was made."""
+        own = self._own
+        return own is not None and any(isinstance(x, Tracer) for x in tree.leaves(own.value))
 
     def read(self) -> Any:
         """Return the array."""
@@ -525,6 +547,41 @@ class Taken:
                     instead=("write it in the body of the loop",),
                     **place_in_source(),
                 )
+
+
+class Lent:
+    """References that hold other values while a function is called: ``with Lent(refs, values)``.
+
+    Args:
+      refs: the references.
+      values: what each holds first.
+
+    Attributes:
+      after: what each holds when the block ends.
+      written: for each, whether the block wrote to it.
+    """
+
+    def __init__(self, refs: Sequence[Ref], values: Sequence[Any]) -> None:
+        self._refs = refs
+        self._values = values
+        self._before: list[Binding | None] = []
+        self.after: list[Any] = []
+        self.written: list[bool] = []
+
+    def __enter__(self) -> Lent:
+        self._before = [
+            ref.rebind(Binding(value)) for ref, value in zip(self._refs, self._values, strict=True)
+        ]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self.after = [ref.read() for ref in self._refs]
+                self.written = [ref.binding().is_written for ref in self._refs]
+        finally:
+            for ref, before in zip(self._refs, self._before, strict=True):
+                ref.rebind(before)
 
 
 class Carried:

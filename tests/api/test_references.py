@@ -10,7 +10,6 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
 from jxkernel.errors import RefError
-from jxkernel.higher_order.references import CapturedReferences
 
 X = np.float32([0.5, -1.0, 2.0])
 
@@ -312,13 +311,6 @@ def _frozen():
 OUTSIDE = jx.new_ref(jnp.zeros(3))
 
 
-@jx.custom_jvp
-def _custom(x):
-    return x * OUTSIDE[0]
-
-
-_custom.defjvp(lambda primals, tangents: (_custom(*primals), tangents[0]))
-
 WRONG = {
     "dtype": (lambda: OUTSIDE.set(jnp.zeros(3, int)), RefError, r"value of dtype int32(.|\n)*ast"),
     "shape": (lambda: OUTSIDE.set(1.0), RefError, r"part of shape \(3,\) .* of shape \(\)"),
@@ -362,11 +354,6 @@ WRONG = {
     "condition": (_written_in_condition, RefError, "can only be read, in the condition"),
     "frozen": (lambda: _frozen()[...], RefError, "after it was frozen"),
     "frozen twice": (lambda: jx.freeze(_frozen()), RefError, "after it was frozen"),
-    "custom rule": (
-        lambda: jx.jit(lambda: lax.scan(lambda c, _: (_custom(c), 0), 1.0, None, 2))(),
-        CapturedReferences,
-        r"uses a reference of type Ref\{f32\[3\]\} that was made outside of it",
-    ),
     "operand": (lambda: jnp.sin(OUTSIDE), TypeError, "Ref"),
     "NumPy": (lambda: np.sin(OUTSIDE), TypeError, r"read its value with ref\[\.\.\.\]"),
     "of a reference": (lambda: jx.new_ref(OUTSIDE), TypeError, r"got a reference: give it ref"),
