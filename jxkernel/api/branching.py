@@ -197,11 +197,28 @@ def apply_chosen(
     try:
         return _apply(name, index, branches, operands, names)
     except CapturedReferences as found:
+        _join_all(found, name, branches, operands)
         taken = Taken(found)
     taking = [_taking(taken, branch) for branch in branches]
     result, values = apply_chosen(name, index, taking, (taken.values(), operands), names)
     taken.write(values)
     return result
+
+
+def _join_all(
+    found: CapturedReferences,
+    name: str,
+    branches: Sequence[Callable[..., Any]],
+    operands: tuple[Any, ...],
+) -> None:
+    """Add what all branches use to what the first that uses a reference does."""
+    flat, in_tree = tree.flatten(operands)
+    avals = leaf_avals(name, "operands", flat, in_tree)
+    for branch in branches:
+        try:
+            trace_function(name, branch, branch, in_tree, avals)
+        except CapturedReferences as more:
+            found.join(more)
 
 
 def _closing_over(

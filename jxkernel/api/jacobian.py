@@ -6,6 +6,7 @@ the arguments, with entries of shape (shape of the value's leaf, shape of the ar
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from jxkernel.api.vectorize import vmap
 from jxkernel.compile import standing
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames
+from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.zeros import Zero
+from jxkernel.higher_order.references import CapturedReferences, Taken
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise.arithmetic import add
 from jxkernel.primitives.elementwise.compare import eq
@@ -293,6 +296,19 @@ _LINEAR = (np.inexact, np.integer)
 
 
 @filtered
+def _reading_references(
+    fun: Callable[..., list[Any]], avals: Sequence[ShapedArray], name: str
+) -> ClosedJaxpr:
+    """Return the program of a function that may read references of outside, and not write them."""
+    try:
+        return trace_flat(fun, avals, name=name)
+    except CapturedReferences as found:
+        taken = Taken(found)
+    return trace_flat(
+        lambda *leaves: taken.look(taken.values(), partial(fun, *leaves)), avals, name=name
+    )
+
+
 def linear_transpose(
     fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
 ) -> Callable[[Any], tuple[Any, ...]]:
@@ -329,7 +345,7 @@ def linear_transpose(
         out, out_tree = tree.flatten(fun(*in_tree.unflatten(leaves)))
         return out
 
-    program = trace_flat(flat_fun, avals, name=function_name(fun))
+    program = _reading_references(flat_fun, avals, function_name(fun))
     every = [*avals, *program.out_avals]
     if not any(all(dtypes.issubdtype(a.dtype, kind) for a in every) for kind in _LINEAR):
         raise TypeError(

@@ -576,9 +576,9 @@ class TakingReferences:
             call = split_call(args, kwargs, state.options.static)
             leaves = [Ref(x) if i in positions else x for i, x in enumerate(call.flat)]
             given, named = rebuild(call.in_tree, call.static, leaves)
-            result = state.fun(*given, **named)
             refs = [*(leaves[i] for i in positions), *captured]
-            bindings = [one.binding() for one in refs]
+            bindings = [one.binding() for one in refs]  # before the function freezes one
+            result = state.fun(*given, **named)
             written = {i: one.value for i, one in enumerate(bindings) if one.is_written}
             return result, written
 

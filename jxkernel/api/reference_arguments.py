@@ -83,10 +83,11 @@ class OfValues:
         leaves = self.structure.flatten_up_to(args)
         inside = {at: Ref(leaves[at]) for at in self.refs}
         given = [inside.get(at, leaf) for at, leaf in enumerate(leaves)]
+        bindings = [ref.binding() for ref in inside.values()]  # before the function freezes one
         result = self.func(*self.structure.unflatten(given))
         value, *aux = result if self._has_aux else (result,)
-        after = [ref.read() for ref in inside.values()]
-        self.written = tuple([ref.binding().is_written for ref in inside.values()])
+        after = [binding.value for binding in bindings]
+        self.written = tuple([binding.is_written for binding in bindings])
         return ((value, after), *aux) if self._has_aux else (value, after)
 
     def named(self, what: str) -> list[tuple[str, Ref]]:

@@ -17,7 +17,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import Tracer, place_in_source, state
 from jxkernel.errors import AxisError, RefError, ShardingTypeError
-from jxkernel.higher_order.references import Ref, check_distinct
+from jxkernel.higher_order.references import Binding, Ref, check_distinct
 from jxkernel.runtime import own_result
 from jxkernel.transforms.batching import batch_flat, to_dim
 
@@ -147,22 +147,23 @@ def _apply_taking(
     check_distinct(who, [(_argument(paths[i]), ref) for i, ref in refs.items()])
     args, kwargs = structure.unflatten(values)
     dims = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)[2]
-    inside: dict[int, Ref] = {}
+    inside: dict[int, Binding] = {}
 
     @wraps(fun)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
         flat = tree.leaves((args, kwargs))
-        inside.update({i: Ref(flat[i]) for i in refs})
-        given, named = structure.unflatten([inside.get(i, leaf) for i, leaf in enumerate(flat)])
+        lent = {i: Ref(flat[i]) for i in refs}
+        inside.update({i: ref.binding() for i, ref in lent.items()})
+        given, named = structure.unflatten([lent.get(i, leaf) for i, leaf in enumerate(flat)])
         result = fun(*given, **named)
-        for i in refs:
-            _check_shared(inside[i], dims[i])
-        return result, [inside[i].read() for i in refs]
+        for i, ref in lent.items():
+            _check_shared(ref, inside[i], dims[i])
+        return result, [inside[i].value for i in refs]
 
     wanted = (out_axes, [dims[i] for i in refs])
     result, after = _apply(run, args, kwargs, in_axes, wanted, make_axis, axis_size)
     for i, value in zip(refs, after, strict=True):
-        if inside[i].binding().is_written:
+        if inside[i].is_written:
             refs[i].write(value)
     return result
 
@@ -173,13 +174,13 @@ def _argument(path: Any) -> str:
     return f"{'kwargs' if positional.idx else 'args'}{tree.keystr(tuple(rest))}"
 
 
-def _check_shared(ref: Ref, dim: int | None) -> None:
+def _check_shared(ref: Ref, binding: Binding, dim: int | None) -> None:
     """Check that a reference without a mapped axis was not given what differs between examples.
 
     Raises:
       RefError: it was.
     """
-    value = ref.read()
+    value = binding.value
     if dim is None and isinstance(value, Tracer) and value.owner is state.trace:
         raise RefError(
             f"a reference of type {ref.aval} that all examples share was given a value that "

@@ -22,6 +22,7 @@ from jxkernel.primitives.elementwise.convert import convert_element_type
 
 __all__ = [
     "AbstractRef",
+    "Binding",
     "CapturedReferences",
     "Carried",
     "Lent",
@@ -105,6 +106,15 @@ class CapturedReferences(RefError):
         self.refs = list(refs)
         self.written = list(written)
         self.outside = outside
+
+    def join(self, other: CapturedReferences) -> None:
+        """Add the references of another function that is staged beside this one."""
+        used = dict(zip(map(id, self.refs), self.written, strict=True))
+        for ref, is_written in zip(other.refs, other.written, strict=True):
+            if id(ref) not in used:
+                self.refs.append(ref)
+            used[id(ref)] = is_written or used.get(id(ref), False)
+        self.written = list(used.values())
 
 
 class Binding:
@@ -564,24 +574,22 @@ class Lent:
     def __init__(self, refs: Sequence[Ref], values: Sequence[Any]) -> None:
         self._refs = refs
         self._values = values
+        self._bindings: list[Binding] = []
         self._before: list[Binding | None] = []
         self.after: list[Any] = []
         self.written: list[bool] = []
 
     def __enter__(self) -> Lent:
-        self._before = [
-            ref.rebind(Binding(value)) for ref, value in zip(self._refs, self._values, strict=True)
-        ]
+        self._bindings = [Binding(value) for value in self._values]
+        for ref, binding in zip(self._refs, self._bindings, strict=True):
+            self._before.append(ref.rebind(binding))
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self.after = [ref.read() for ref in self._refs]
-                self.written = [ref.binding().is_written for ref in self._refs]
-        finally:
-            for ref, before in zip(self._refs, self._before, strict=True):
-                ref.rebind(before)
+    def __exit__(self, *_: object) -> None:
+        self.after = [binding.value for binding in self._bindings]
+        self.written = [binding.is_written for binding in self._bindings]
+        for ref, before in zip(self._refs, self._before, strict=True):
+            ref.rebind(before)
 
 
 class Carried:

@@ -522,3 +522,54 @@ def test_the_type_of_a_reference_is_that_of_its_arrays():
 def test_what_is_no_reference_is_told_so(name, call, value):
     with pytest.raises(TypeError, match=f"{name} takes a reference"):
         call(value)
+
+
+def test_the_transpose_of_a_function_reads_references():
+    factor = jx.new_ref(jnp.array([2.0, 3.0]))
+    transpose = jx.linear_transpose(lambda x: factor[...] * x, jnp.ones(2))
+    assert transpose(jnp.array([1.0, 10.0]))[0].tolist() == [2.0, 30.0]
+
+    def by_factor(factor):
+        ref = jx.new_ref(factor)
+        return jx.linear_transpose(lambda x: ref[0] * x, 1.0)(5.0)[0]
+
+    assert jx.grad(by_factor)(jnp.array([2.0])).tolist() == [5.0]
+
+
+def test_the_transpose_of_a_function_writes_no_reference():
+    ref = jx.new_ref(1.0)
+    with pytest.raises(RefError, match="is written where it can only be read"):
+        jx.linear_transpose(lambda x: ref.swap(x), 1.0)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jx.jit], ids=["at once", "jit"])
+@pytest.mark.parametrize("chosen", [False, True])
+def test_a_branch_writes_what_another_reads(wrap, chosen):
+    a, b = jx.new_ref(jnp.array([1.0, 2.0])), jx.new_ref(jnp.array([3.0, 4.0]))
+
+    @wrap
+    def run(chosen):
+        lax.cond(chosen, lambda: a.set(b[1], 0), lambda: b.set(a[1], 0))
+
+    run(chosen)
+    assert a[...].tolist() == [4.0 if chosen else 1.0, 2.0]
+    assert b[...].tolist() == [3.0 if chosen else 2.0, 4.0]
+
+
+def _frozen_argument(ref, x):
+    ref[0] += x
+    return jnp.sum(jx.freeze(ref)) * x
+
+
+def test_an_argument_is_frozen_inside_of_transforms():
+    start = jnp.array([1.0, 2.0])
+    moving = jx.new_ref(jnp.array([0.5, 1.0]))
+    assert jx.jit(_frozen_argument)(jx.new_ref(start), 1.5).item() == 6.75
+    out = jx.jvp(_frozen_argument, (jx.new_ref(start), 1.5), (moving, 1.0))
+    assert [one.item() for one in out] == [6.75, 8.25]
+    value, pullback = jx.vjp(_frozen_argument, jx.new_ref(start), 1.5)
+    by_ref, by_x = jx.new_ref(jnp.zeros(2)), jx.new_ref(0.0)
+    pullback.with_refs(by_ref, by_x)(1.0)
+    assert (value.item(), by_ref[...].tolist(), by_x[...].item()) == (6.75, [1.5, 1.5], 6.0)
+    out = jx.vmap(_frozen_argument)(jx.new_ref(jnp.ones((3, 2))), jnp.arange(3.0))
+    assert out.tolist() == [0.0, 3.0, 8.0]
