@@ -11,7 +11,7 @@ from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.autodiff import jvp, linearize
 from jxkernel.api.custom import custom_jvp
-from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
+from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_reading
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
@@ -107,7 +107,7 @@ class _System:
         self.operator = operator or self._traced("matvec", matvec, matvec)
 
     def _traced(self, what: str, fun: Function, call: Function) -> TracedFunction:
-        traced = trace_function("custom_linear_solve", fun, call, self._in_tree, self.avals)
+        traced = trace_reading("custom_linear_solve", fun, call, self._in_tree, self.avals)
         self._check(what, fun, traced, traced.out_tree)
         return traced
 
@@ -129,7 +129,7 @@ class _System:
             return solve(self.apply, b)
 
         named_like(solved, solve)
-        traced = trace_function("custom_linear_solve", solved, solved, self._in_tree, self.avals)
+        traced = trace_reading("custom_linear_solve", solved, solved, self._in_tree, self.avals)
         out_tree = traced.out_tree
         if has_aux:
             node, parts = out_tree.node_data(), out_tree.children()
@@ -238,7 +238,7 @@ def custom_root(
             convert_element_type(leaf, aval.dtype) for leaf, aval in zip(flat, avals, strict=True)
         ]
         in_tree = tree.structure((initial_guess,))
-        equation = trace_function("custom_root", f, f, in_tree, avals)
+        equation = trace_reading("custom_root", f, f, in_tree, avals)
         _check_like("f", f, equation.out_avals, equation.out_tree, avals, structure)
         return _root(_Equation(equation, structure), guess, solve, tangent_solve, has_aux)
     except Exception as error:
@@ -321,7 +321,7 @@ def _root(
 
 def _traced(fun: Function, args: tuple[Any, ...]) -> TracedFunction:
     leaves, in_tree = tree.flatten(args)
-    return trace_function(
+    return trace_reading(
         "custom_root", fun, fun, in_tree, leaf_avals("custom_root", "args", leaves, in_tree)
     )
 

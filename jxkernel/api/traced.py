@@ -7,6 +7,7 @@ structures; it must not know which loop asks.
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import ref
 
@@ -20,7 +21,7 @@ from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ArgumentTypeError, ByteOrderError
-from jxkernel.higher_order.references import Ref
+from jxkernel.higher_order.references import CapturedReferences, Ref, Taken
 from jxkernel.records import record
 from jxkernel.runtime import own_array
 from jxkernel.transforms.stage import trace_flat
@@ -33,6 +34,7 @@ __all__ = [
     "joint",
     "leaf_avals",
     "trace_function",
+    "trace_reading",
 ]
 
 _TRACES = FunctionMemo("programs")
@@ -147,6 +149,29 @@ def trace_function(
         if not any(isinstance(const, Tracer) for const in found.closed.consts):
             traces[key] = found
     return found
+
+
+def trace_reading(
+    kind: str,
+    fun: Callable[..., Any],
+    call: Callable[..., Any],
+    in_tree: Any,
+    avals: Sequence[ShapedArray],
+) -> TracedFunction:
+    """Return a program as ``trace_function`` does; references of outside are constants of it.
+
+    Raises:
+      RefError: the function writes to one.
+    """
+    try:
+        return trace_function(kind, fun, call, in_tree, avals)
+    except CapturedReferences as found:
+        taken = Taken(found)
+
+    def reading(*args: Any) -> Any:
+        return taken.look(taken.values(), partial(call, *args))
+
+    return trace_function(kind, fun, reading, in_tree, avals, remember=False)
 
 
 def _trace(

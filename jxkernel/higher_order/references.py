@@ -553,8 +553,8 @@ class Taken:
             if ref.binding().is_written:
                 raise RefError(
                     f"a reference of type {ref.aval} is written where it can only be read, in the "
-                    "condition of a loop or in one trace of several.",
-                    instead=("write it in the body of the loop",),
+                    "condition of a loop or in a function that is solved or transposed.",
+                    instead=("write it in the body of the loop, or after the call",),
                     **place_in_source(),
                 )
 

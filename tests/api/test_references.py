@@ -573,3 +573,36 @@ def test_an_argument_is_frozen_inside_of_transforms():
     assert (value.item(), by_ref[...].tolist(), by_x[...].item()) == (6.75, [1.5, 1.5], 6.0)
     out = jx.vmap(_frozen_argument)(jx.new_ref(jnp.ones((3, 2))), jnp.arange(3.0))
     assert out.tolist() == [0.0, 3.0, 8.0]
+
+
+def test_solvers_read_references():
+    factor = jx.new_ref(jnp.array([2.0, 4.0]))
+
+    def solution(b):
+        return lax.custom_linear_solve(
+            lambda x: factor[...] * x, b, lambda _, b: b / factor[...], symmetric=True
+        )
+
+    b = jnp.array([2.0, 8.0])
+    assert jx.jit(solution)(b).tolist() == [1.0, 2.0]
+    assert jx.grad(lambda b: solution(b).sum())(b).tolist() == [0.5, 0.25]
+    factor[...] = jnp.array([1.0, 2.0])
+    assert solution(b).tolist() == [2.0, 4.0]
+
+    def root(square):
+        ref = jx.new_ref(square)
+        divide = lambda g, y: y / g(1.0)  # noqa: E731
+        return lax.custom_root(lambda x: x * x - ref[...], 1.0, lambda *_: ref[...] ** 0.5, divide)
+
+    assert [one.item() for one in jx.value_and_grad(root)(4.0)] == [2.0, 0.25]
+
+
+def test_solvers_write_no_reference():
+    calls = jx.new_ref(0.0)
+
+    def counted(x):
+        calls[...] += 1.0
+        return 2.0 * x
+
+    with pytest.raises(RefError, match="is written where it can only be read"):
+        lax.custom_linear_solve(counted, 1.0, lambda _, b: b / 2.0, symmetric=True)
