@@ -23,9 +23,9 @@ from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
-from jxkernel.core.trace import evaluating
+from jxkernel.core.trace import evaluating, state
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
-from jxkernel.higher_order.references import check_distinct
+from jxkernel.higher_order.references import Ref, check_distinct
 from jxkernel.primitives.elementwise.convert import convert_element_type_p
 from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.records import record
@@ -281,6 +281,7 @@ class _FlatFunction:
         self.value_tree: Any = None
         self.aux_tree: Any = None
         self.aux_others: dict[int, Any] = {}
+        self._aux_refs: set[int] = set()
         self.count = 0
 
     def __call__(self, *leaves: Any) -> list[Any]:
@@ -292,6 +293,9 @@ class _FlatFunction:
         for index, leaf in enumerate(value_leaves):
             if not _is_array(leaf):
                 check_result(function_name(self._fun), self.value_tree, index, leaf)
+        # A reference that was made inside holds a traced value: that of a new one comes out.
+        self._aux_refs = {i for i, x in enumerate(aux_leaves) if _is_made_inside(x)}
+        aux_leaves = [x.read() if i in self._aux_refs else x for i, x in enumerate(aux_leaves)]
         self.aux_others = {i: x for i, x in enumerate(aux_leaves) if not _is_array(x)}
         arrays = [x for i, x in enumerate(aux_leaves) if i not in self.aux_others]
         return [*value_leaves, *arrays]
@@ -314,7 +318,16 @@ class _FlatFunction:
         leaves = [
             others[i] if i in others else next(arrays) for i in range(self.aux_tree.num_leaves)
         ]
-        return self.aux_tree.unflatten(leaves)
+        return self.aux_tree.unflatten(
+            [Ref(x) if i in self._aux_refs else x for i, x in enumerate(leaves)]
+        )
+
+
+def _is_made_inside(leaf: Any) -> bool:
+    """Whether a leaf is a reference to an array that was made in the trace at hand."""
+    if type(leaf) is not Ref:
+        return False
+    return leaf.binding().trace is state.trace and _is_array(leaf.read())
 
 
 @filtered

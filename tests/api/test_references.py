@@ -606,3 +606,21 @@ def test_solvers_write_no_reference():
 
     with pytest.raises(RefError, match="is written where it can only be read"):
         lax.custom_linear_solve(counted, 1.0, lambda _, b: b / 2.0, symmetric=True)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jx.jit], ids=["at once", "jit"])
+def test_a_reference_made_inside_is_an_auxiliary_result(wrap):
+    def squared(x):
+        ref = jx.new_ref(jnp.ones(2) * x)
+        ref[0] *= 3.0
+        return x * x, {"ref": ref}
+
+    @wrap
+    def run(x):
+        gradient, aux = jx.grad(squared, has_aux=True)(x)
+        aux["ref"][1] += 1.0
+        return gradient, aux["ref"][...]
+
+    gradient, held = run(2.0)
+    assert gradient.item() == 4.0
+    assert held.tolist() == [6.0, 3.0]
