@@ -5,6 +5,7 @@ Nothing is lost by looking: what is returned is text and numbers, and holds no a
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -42,6 +43,7 @@ _HOLDERS = 8
 _NAMES = 50
 _NAME_LENGTH = 200
 _NO_HOLDERS = Holders(())
+_IS_PLAIN = re.compile("_{1,3}")
 _MAIN = ", a global variable of __main__"
 
 
@@ -227,19 +229,18 @@ def live(
     if outputs is None:
         found = namespace.get("Out")
         outputs = found if isinstance(found, Mapping) else {}
-    arrays = _living()
     names = _names_of(namespace)
     numbers = _outputs_of(outputs)
-    _add_unlisted(arrays, namespace)
-    arrays.sort(key=_size, reverse=True)
-    asked = [
+    # Tuples, whose types holders are not told by: a list would be told to hold the arrays.
+    arrays = _all_arrays(namespace)
+    asked = tuple(
         one
         for one in arrays
         if holders and not (unnamed_only and (id(one) in names or id(one) in numbers))
-    ]
+    )
     others = {
         id(one): found
-        for one, found in zip(asked, holders_of(asked[:_SEARCHED], _HOLDERS), strict=False)
+        for one, found in zip(asked, holders_of(list(asked[:_SEARCHED]), _HOLDERS), strict=False)
     }
     unsearched = max(len(asked) - _SEARCHED, 0) if holders else len(arrays)
     del asked
@@ -374,7 +375,7 @@ def estimate_of(compiled: Any) -> MemoryEstimate:
 
 
 def device_memory(
-    arrays: list[Any] | None = None, only: Sequence[Any] | None = None
+    arrays: Sequence[Any] | None = None, only: Sequence[Any] | None = None
 ) -> tuple[DeviceMemory, ...]:
     """Return what each device of the running platforms holds.
 
@@ -449,9 +450,15 @@ def _ways(value: Any) -> Iterator[tuple[str, Any]]:
 
 def ways_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield the arrays that variables hold, with the way to each: ``params['w']``."""
+    outputs = namespace.get("Out")
+    kept = set(map(id, outputs.values())) if isinstance(outputs, dict) else set[int]()
     for name, value in list(namespace.items()):
-        if not is_history_name(name):
-            for way, array in _ways(value):
+        is_history = is_history_name(name)
+        # The user's own `_`, as in `_, x = f()`, is a variable as any other.
+        if is_history and (id(value) in kept or not _IS_PLAIN.fullmatch(name)):
+            continue
+        for way, array in _ways(value):
+            if not (is_history and array.is_deleted()):  # an output that was freed
                 yield f"{name}{way}"[:_NAME_LENGTH], array
 
 
@@ -472,13 +479,14 @@ def _outputs_of(outputs: Mapping[int, Any]) -> dict[int, list[int]]:
     return found
 
 
-def _add_unlisted(arrays: list[Any], namespace: Mapping[str, Any]) -> None:
-    """Add what variables hold and no platform lists: deleted ones, and those on lost devices."""
-    known = {id(one) for one in arrays}
-    for _, one in ways_in(namespace):
-        if id(one) not in known:
-            known.add(id(one))
-            arrays.append(one)
+def _all_arrays(namespace: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The arrays, the largest first: those that platforms list, and what variables hold besides.
+
+    No platform lists deleted ones, and those on lost devices.
+    """
+    arrays = {id(one): one for one in _living()}
+    arrays |= {id(one): one for _, one in ways_in(namespace)}
+    return tuple(sorted(arrays.values(), key=_size, reverse=True))
 
 
 def _size(array: Any) -> int:

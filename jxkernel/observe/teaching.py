@@ -165,7 +165,7 @@ class Teaching:
             message, frame = found
             site = _place(frame if _is_users(closed) else current_user_frame())
             what = message.partition(": ")[2].rstrip(".")
-            what += ": reading gives what is nearest, and writing does nothing"
+            what += ": a read gives the nearest element, and a write does nothing"
             lesson = Lesson.at("index", site, what, _INDEX_ADVICE)
             # A mode that the user wrote and the one that is meant without are one in the program.
             if "mode=" not in lesson.code:

@@ -152,7 +152,7 @@ def test_variables_last_and_stay_on_their_ranks(pair, spmd):
 
 def test_a_cluster_is_shown_with_its_ranks(pair):
     lines = pair.run("%jx cluster").value.text.splitlines()
-    assert lines[0].startswith("cluster of 2, service at 127.0.0.1:")
+    assert lines[0].startswith("Cluster of 2, service at 127.0.0.1:")
     assert [line.split()[-1] for line in lines[2:]] == ["ready", "ready"]
 
 

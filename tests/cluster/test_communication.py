@@ -134,7 +134,7 @@ def test_a_call_on_ranks_is_told_there(spmd):
 
 def test_a_method_of_what_is_on_many_ranks_is_told(spmd):
     shown = spmd("%jx comm x.sum(0)").shown[0]["text/plain"]
-    assert "communication of x.sum(0)" in shown
+    assert "Communication of x.sum(0)" in shown
     assert "all-reduce" in shown
     shown = spmd("%jx comm jnp.sum(x, axis=-1)").shown[0]["text/plain"]
     assert "all-reduce" in shown

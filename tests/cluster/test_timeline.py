@@ -43,7 +43,7 @@ def test_several_cells_and_cells_without_programs_are_told(pair, spmd):
     spmd("2 + 2")
     text = pair.run("%jx cluster timeline 2").value.text
     assert text.count("on ranks 0-1") == 2
-    assert text.count("no program that exchanges") == 2
+    assert text.count("No program with communication") == 2
     assert "Longest wait" not in text
 
 

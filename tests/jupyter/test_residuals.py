@@ -17,7 +17,7 @@ def test_residuals_are_told_by_line_with_advice():
         kernel.ok(DEFINE)
         told = kernel.ok("%jx residuals loss(w, x)")
         shown = (told.result or told.displays[0])["text/plain"]
-        assert shown.startswith("kept for the way back through loss(w, x): 164 KB"), shown
+        assert shown.startswith("Kept for the way back through loss(w, x): 164 KB"), shown
         assert "x = jnp.tanh(x @ w)" in shown
         assert "line 4" in shown
         assert "jx.checkpoint(f) keeps 164 KB less, for 33% more work" in shown

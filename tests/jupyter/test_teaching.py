@@ -12,7 +12,7 @@ from tests.jupyter.kernels import running_kernel
 
 def test_lessons_name_the_cell_and_the_line(notebook: Notebook) -> None:
     shown = notebook.run("%jx teach on").value.text
-    assert "teaching mode is on" in shown
+    assert "Teaching mode is on" in shown
     assert "random key used again" in shown
     printed = notebook.run("i = jnp.array([12])\ny = x[i]").printed
     assert "lesson: index out of bounds (Cell In[3], line 2)\n    y = x[i]\n" in printed

@@ -17,13 +17,31 @@ from jxkernel.observe.memory import MemoryEstimate
 
 def test_arrays_by_variable_and_output() -> None:
     big, small = jnp.ones((64, 64)), jnp.zeros((3,), jnp.int8)
-    found = live({"big": big, "tree": {"s": (small, big)}, "_": big}, {4: [small]}, holders=False)
+    out = {4: [small]}
+    names = {"big": big, "tree": {"s": (small, big)}, "_": out[4], "Out": out}
+    found = live(names, out, holders=False)
     mine = [one for one in found.arrays if one.names]
     assert [one.type for one in mine] == ["f32[64,64]", "i8[3]"]
     assert mine[0].held_by == ("big", "tree['s'][1]")
     assert mine[1].held_by == ("tree['s'][0]", "Out[4]")
     assert found.bytes >= 64 * 64 * 4 + 3
     assert "tree['s'][1]" in str(found)
+
+
+def test_a_variable_of_the_users_may_be_an_underscore() -> None:
+    out = {4: jnp.ones(3)}
+    names = {"_": (jnp.zeros(9), 1), "__": out[4], "_4": out[4], "Out": out}
+    mine = [one for one in live(names, out).arrays if one.names or one.outputs]
+    assert [(one.type, one.names, one.outputs) for one in mine] == [
+        ("f32[9]", ("_[0]",), ()),
+        ("f32[3]", (), (4,)),
+    ]
+
+
+def test_what_looks_is_told_as_no_holder() -> None:
+    held = iter((jnp.ones(76543),))  # what holds it says nothing by its type
+    assert [one.held_by for one in live({}).arrays if one.type == "f32[76543]"] == [()]
+    assert next(held).shape == (76543,)
 
 
 def test_looking_keeps_nothing_alive() -> None:

@@ -106,7 +106,7 @@ def _show(session: Session, rest: list[str]) -> View:
     told = [] if found.is_whole else found.mend()
     rows = [_row(found, rank) for rank in range(found.size)]
     head = ("Rank", "Host", "Process", "Devices", "In use", "State")
-    title = f"cluster of {found.size}, service at {found.address}"
+    title = f"Cluster of {found.size}, service at {found.address}"
     table = table_view(title, head, rows, numeric=(0, 4))
     if not told:
         return table
@@ -173,7 +173,7 @@ def _diff(session: Session, rest: list[str]) -> View:
     if not rows:
         return text_view("", f"The variables are the same on all {found.size} ranks.")
     head = ("Variable", "Ranks", "Value", "First difference")
-    return table_view("variables that differ between ranks", head, rows)
+    return table_view("Variables that differ between ranks", head, rows)
 
 
 def _strict(session: Session, rest: list[str]) -> View:

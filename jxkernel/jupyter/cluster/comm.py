@@ -46,7 +46,7 @@ def comm(session: Session, words: str) -> View:
     ]
     total = format_duration(sum(one.seconds(link) for one in found) * 1e9)
     bytes_in_all = format_size(sum(one.bytes for one in found))
-    title = f"communication of {words}: {bytes_in_all}, about {total} over {link.name}"
+    title = f"Communication of {words}: {bytes_in_all}, about {total} over {link.name}"
     head = ("Where", "Line", "Collective", "Bytes", "Axes (devices)", "Time")
     table = table_view(title, head, rows, numeric=(3, 5))
     others = other_layouts(function, args, kwargs, sum(one.bytes for one in found), _TRY_SECONDS)

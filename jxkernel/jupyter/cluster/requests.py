@@ -61,7 +61,7 @@ def cluster(session: Session) -> dict[str, Any]:
         return tidied({"address": "", "is_running": False, "ranks": [], "text": "no cluster runs"})
     ranks = [_rank(found, rank) for rank in range(found.size)]
     watch = found.watch
-    lines = [f"cluster of {found.size}, service at {found.address}"]
+    lines = [f"Cluster of {found.size}, service at {found.address}"]
     if watch is not None:
         lines.append(places_told(watch))
     lines += [f"rank {one['rank']}: {one['state']} {one['why']}".rstrip() for one in ranks]

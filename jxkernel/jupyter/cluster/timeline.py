@@ -56,7 +56,7 @@ def _span(cell: Cell) -> tuple[float, float]:
 
 def _title(cell: Cell, shown: int) -> str:
     if not cell.meetings:
-        return "no program that exchanges with other ranks was called by all alike"
+        return "No program with communication was called by all ranks alike"
     blamed = {one.last: 0.0 for one in cell.meetings}
     for one in cell.meetings:
         blamed[one.last] += one.waited_ns
@@ -85,14 +85,16 @@ def _line(spot: tuple[str, str]) -> str:
 
 def _notes(cell: Cell) -> list[str]:
     notes = [
-        f"Clocks of ranks are set by round trips just now, to ± {format_duration(cell.error_ns)}: "
+        f"The clocks of ranks are compared by round trips, to ± {format_duration(cell.error_ns)}: "
         "shorter waits mean nothing.",
-        "A rank comes when it calls a program; what its devices still compute then is not seen.",
+        "A rank arrives when it calls a program, though its devices may still compute.",
     ]
     if cell.hidden:
-        notes.append(f"Calls left out, too many or not alike on all ranks: {cell.hidden:,}.")
+        notes.append(
+            f"{cell.hidden:,} calls are left out: they are too many, or not alike on all ranks."
+        )
     if cell.silent:
-        notes.append(f"Of {ranks_named(cell.silent)} nothing is known of this cell.")
+        notes.append(f"Nothing is known of {ranks_named(cell.silent)} in this cell.")
     return notes
 
 

@@ -34,7 +34,7 @@ def devices(session: Session, words: str = "") -> View:
         if state != "running"
     ]
     head = ("Device", "Kind", "In use", "Limit", "")
-    return table_view("devices", head, rows, numeric=(2, 3))
+    return table_view("Devices", head, rows, numeric=(2, 3))
 
 
 def backend(session: Session, words: str) -> View:

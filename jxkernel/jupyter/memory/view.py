@@ -78,7 +78,7 @@ def estimate_view(call: str, found: MemoryEstimate) -> View:
     return stacked_view(
         "memory-estimate",
         {
-            "parts": table_view(f"memory of {call}, not run", ("", "size"), rows, numeric=(1,)),
+            "parts": table_view(f"Memory of {call}, not run", ("", "Size"), rows, numeric=(1,)),
             "verdict": text_view("", found.verdict()),
         },
     )

@@ -57,7 +57,7 @@ class MemoryPanel(LiveView):
     Example:
       >>> import jxkernel as jx
       >>> panel = jx.widgets.MemoryPanel(lambda x: x + 1.0, jx.numpy.ones(1000))
-      >>> "memory of <lambda>(…), not run" in repr(panel)
+      >>> "Memory of <lambda>(…), not run" in repr(panel)
       True
       >>> panel.close()
     """

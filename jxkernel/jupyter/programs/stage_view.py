@@ -57,7 +57,10 @@ def stages_html(found: Stages) -> Html:
     for letter, (title, lines) in columns.items():
         rows = [_row(letter, number, one, shown) for number, one in enumerate(lines)]
         parts.append(_column(title, rows))
-    legend = "J S H: to the first equation, StableHLO operation, HLO instruction; a number: back"
+    legend = (
+        "J, S and H lead to the first equation, StableHLO operation and HLO instruction of a line; "
+        "a number leads back"
+    )
     more = f"… {found.left_out:,} more lines" if found.left_out else ""
     notes = [element("div", text, class_="dim") for text in (legend, more) if text]
     return element("div", *notes[:1], element("div", *parts, class_="cols"), *notes[1:])

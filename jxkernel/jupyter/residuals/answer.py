@@ -36,7 +36,7 @@ def residuals(session: Session, words: str) -> View:
             raise
         raise UsageError(f"%jx residuals: {words} has no real or complex argument") from None
     made = [one for one in found.values if not one.what.startswith("the argument ")]
-    title = f"kept for the way back through {words}: {format_size(sum(o.bytes for o in made))}"
+    title = f"Kept for the way back through {words}: {format_size(sum(o.bytes for o in made))}"
     rows = [(format_size(one.bytes), one.type, one.what, *_place(session, one)) for one in made]
     ways = [(format_size(way.bytes), format_flops(way.flops), way.code) for way in found.ways]
     return stacked_view(

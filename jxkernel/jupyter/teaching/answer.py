@@ -30,5 +30,5 @@ def teach(session: Session, words: str) -> View:
         session.settings.teach = wanted
     if not session.settings.teach:
         return text_view("", "teaching mode is off; `%jx teach on` tells silent mistakes")
-    title = "teaching mode is on: these are told; calls are slower; `%jx teach off` ends it"
+    title = "Teaching mode is on: these are told; calls are slower; `%jx teach off` ends it"
     return table_view(title, ("Lesson", "What happens"), _LESSONS)

@@ -34,7 +34,8 @@ __all__ = [
 _STYLE = """
 .jxk{font:13px/1.5 var(--jp-ui-font-family,system-ui,sans-serif);max-width:100%;overflow-x:auto}
 .jxk code,.jxk pre,.jxk .m{font:12px/1.5 var(--jp-code-font-family,ui-monospace,monospace)}
-.jxk pre{margin:.2em 0;white-space:pre;overflow:auto;max-height:32em;background:none;color:inherit}
+.jxk pre{margin:.2em 0;white-space:pre;overflow:auto;max-height:32em;background:none;color:inherit;
+word-break:normal!important;overflow-wrap:anywhere}
 .jxk details{margin:.15em 0}.jxk summary{cursor:pointer}
 .jxk summary:focus-visible,.jxk a:focus-visible{outline:2px solid #2a78d6;outline-offset:1px}
 .jxk table{border-collapse:collapse;font-size:12px;margin:.3em 0;color:inherit}
