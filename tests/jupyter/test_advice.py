@@ -194,3 +194,20 @@ def test_a_derivative_that_would_be_lost_is_underlined_and_rewritten(
     assert "its derivative would be lost" in printed
     assert "^^^" in printed
     assert instead in printed
+
+
+def test_advice_for_a_function_names_no_flag_of_cells(notebook: Notebook) -> None:
+    notebook.run("@jx.jit\ndef f(n):\n    if n > 0:\n        return n\n    return 0.0")
+    printed = notebook.attempt("f(1.0)").printed
+    assert "jit(f, static_argnames='n')\n" in printed
+    assert "NAME" not in printed
+
+
+@pytest.mark.parametrize(
+    ("index", "told"), [("1.5", "i // 2 in place of i / 2"), ("'w'", "keep a dict of arrays")]
+)
+def test_an_index_that_is_none_is_told_by_what_it_is(
+    notebook: Notebook, index: str, told: str
+) -> None:
+    printed = notebook.attempt(f"x[{index}]").printed
+    assert [told in printed, printed.count("What to write instead")] == [True, 1]

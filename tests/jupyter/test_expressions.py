@@ -124,3 +124,10 @@ def test_an_einsum_that_does_not_fit_names_its_operands(notebook: Notebook) -> N
     printed = notebook.attempt("jnp.einsum('ij,jk', a, b)").printed
     assert "in operands of shapes (3, 4) and (5, 6)" in printed
     assert "In it a is f32[3,4] and b is f32[5,6]." in printed
+
+
+def test_an_einsum_of_another_rank_names_its_operands(notebook: Notebook) -> None:
+    notebook.run("a, b = jnp.ones((3, 4)), jnp.ones(4)")
+    printed = notebook.attempt("jnp.einsum('ij,jk', a, b)").printed
+    assert "In it a is f32[3,4] and b is f32[4]." in printed
+    assert "one letter for each of its axes" in printed

@@ -57,7 +57,12 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (ValueError, r"setting an array element with a sequence", _NUMPY_HOLDS_NONE),
     (TypeError, rf"{_TRACER} object is not callable", "an array is indexed with [ ]"),
-    (TypeError, r"an index is an integer", "for parts by name keep a dict of arrays"),
+    (TypeError, r"an index is an integer.* of type str", "for parts by name keep a dict of arrays"),
+    (
+        TypeError,
+        r"an index is an integer.* of type float",
+        "make the index whole: i // 2 in place of i / 2, or int(i)",
+    ),
     (TypeError, r"\.set\(\) missing 1 required", "give .set the value to write"),
     (IndexError, r"the bounds of a slice", "make the bound static, if it takes few values"),
     (
@@ -71,6 +76,11 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         r"einsum got sizes",
         "one letter stands for one size: give axes of different sizes letters of their own, or "
         "transpose the operand whose axes are in another order",
+    ),
+    (
+        ValueError,
+        r"einsum got subscripts '.*' for operand",
+        "each operand has one letter for each of its axes; ... stands for the axes that have none",
     ),
     (
         ValueError,
@@ -173,9 +183,12 @@ def in_place_of(code: str) -> str:
 
 
 def with_argument_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
-    """Return advice that names a function's argument to keep static."""
+    """Return advice that names a function's argument to keep static; no cell has a part in it."""
     return tuple(
-        line.replace("static_argnames=...", f"static_argnames={name!r}") for line in instead
+        line.replace("static_argnames=...", f"static_argnames={name!r}").removesuffix(
+            " or %%jit --static NAME"
+        )
+        for line in instead
     )
 
 
