@@ -81,4 +81,4 @@ def test_calls_that_are_not_alike_or_not_kept_are_counted():
     assert [one.number for one in cell.meetings] == [1]
     text = meetings_view([cell]).text
     assert "not alike on all ranks: 1." in text
-    assert "Of rank 2 nothing is known" in text
+    assert "Nothing is known of rank 2 in this cell." in text

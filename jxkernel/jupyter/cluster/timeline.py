@@ -91,7 +91,7 @@ def _notes(cell: Cell) -> list[str]:
     ]
     if cell.hidden:
         notes.append(
-            f"{cell.hidden:,} calls are left out: they are too many, or not alike on all ranks."
+            f"Calls not shown, for they are too many or not alike on all ranks: {cell.hidden:,}."
         )
     if cell.silent:
         notes.append(f"Nothing is known of {ranks_named(cell.silent)} in this cell.")
