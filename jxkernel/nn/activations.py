@@ -319,6 +319,8 @@ selu = unary_function(
 def celu(x: Any, alpha: Any = 1.0) -> Any:
     """Return max(x, 0) + alpha · (exp(min(x, 0) / alpha) - 1), smooth for every alpha.
 
+    Integers are computed as floats.  The derivative at 0 is 1.
+
     Source: J. Barron, "Continuously differentiable exponential linear units", 2017.
 
     >>> import numpy as np
@@ -351,6 +353,10 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
 @fused
 def squareplus(x: Any, b: Any = 4) -> Any:
     """Return (x + √(x² + b)) / 2, a smooth ``relu`` whose roundness is ``b``.
+
+    The derivative at 0 is 1/2, and NaN for ``b`` = 0, where the function has a kink.
+
+    Source: J. Barron, "Squareplus: A Softplus-Like Algebraic Rectifier", 2021.
 
     >>> from jxkernel import nn, numpy as jnp
     >>> nn.squareplus(jnp.array([0.0, 1.5])).tolist()

@@ -109,6 +109,8 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
 def constant(value: Any, dtype: Any = None) -> Initializer:
     """Return an initializer that fills with a value.
 
+    The value is converted to the dtype, and broadcasts to the shape.
+
     >>> from jxkernel import random
     >>> from jxkernel.nn import initializers
     >>> initializers.constant(0.5)(random.key(0), (2,)).tolist()
@@ -123,6 +125,8 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 
 def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     """Return an initializer with numbers uniform in [0, scale).
+
+    The initializer raises a ``ValueError`` for a dtype that is not floating.
 
     >>> from jxkernel import random
     >>> from jxkernel.nn import initializers
@@ -139,6 +143,8 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     """Return an initializer with normal numbers of a standard deviation.
+
+    The initializer raises a ``ValueError`` for a dtype that is not floating.
 
     >>> from jxkernel import random
     >>> from jxkernel.nn import initializers

@@ -99,6 +99,8 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
     """Join arrays along an axis: ``concatenate`` under the array API standard's name.
 
+    Arguments and errors are those of ``concatenate``.
+
     >>> jnp.concat([jnp.array([1, 2]), jnp.array([3])])
     Array([1, 2, 3], dtype=int32)
     """
@@ -169,6 +171,14 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along axis 1, or 0 if they are of rank 1.
+
+    Args:
+      tup: the arrays, of rank 1 at the least once numbers have got an axis.
+      dtype: the result's; the common one where not given.
+
+    Raises:
+      ValueError: there is no array.
+      ShapeMismatchError: sizes of another axis differ.
 
     >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
     Array([1, 2, 3], dtype=int32)

@@ -354,6 +354,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """Return the positions of the main diagonal of an array with ``ndim`` axes of size ``n``.
 
+    Raises:
+      TypeError: ``n`` or ``ndim`` is no whole number.
+      ValueError: ``ndim`` is less than 1.
+
     >>> [part.tolist() for part in jnp.diag_indices(3)]
     [[0, 1, 2], [0, 1, 2]]
     """

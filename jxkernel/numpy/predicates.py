@@ -147,6 +147,9 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
     Lists of numbers are taken too.
 
+    Raises:
+      TypeError: an operand is no array and no number.
+
     >>> jnp.array_equiv(jnp.array([1, 1]), 1)
     Array(True, dtype=bool)
     """

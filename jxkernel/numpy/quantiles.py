@@ -367,6 +367,8 @@ def nanpercentile(
 ) -> Any:
     """Return quantiles of the elements that are not NaN, for ``q`` in percent.
 
+    Arguments and errors are those of ``percentile``.
+
     >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 5.0]), 25)
     Array(2., dtype=float32)
     """

@@ -263,6 +263,9 @@ def logspace(
 ) -> Any:
     """Return ``base`` to the powers that ``linspace`` gives for the same arguments.
 
+    Arguments and errors are those of ``linspace``.
+    A negative ``base`` gives NaN between whole powers.
+
     >>> jnp.logspace(0, 3, 4, base=2)
     Array([1., 2., 4., 8.], dtype=float32)
     """

@@ -343,6 +343,9 @@ amax, amin = max, min
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """Return the greatest element along axes less the least.
 
+    Arguments and errors are those of ``max``.  The derivative goes to both extremes, in equal
+    shares where they are attained more than once.
+
     >>> jnp.ptp(jnp.array([4, 9, 1]))
     Array(8, dtype=int32)
     """
@@ -413,6 +416,8 @@ def _nonzeros(a: Any, how: Along) -> Any:
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """Return how many elements along axes are nonzero; NaN counts.
+
+    Arguments and errors are those of ``sum``; the result has the default integers' dtype.
 
     >>> jnp.count_nonzero(jnp.array([[0, 1], [2, 3]]), axis=1)
     Array([1, 2], dtype=int32)

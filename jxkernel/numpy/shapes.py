@@ -79,6 +79,9 @@ def ndim(a: Any) -> int:
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
     """Return the number of elements of an array, or the product of its sizes along axes.
 
+    Raises:
+      AxisError: an axis does not exist.
+
     >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), axis=1)
     (6, 3)
     """
@@ -335,6 +338,10 @@ def _flipped(m: Any, axes: tuple[int, ...]) -> Any:
 
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array with the elements along axes (all, where not given) reversed.
+
+    Raises:
+      AxisError: an axis does not exist.
+      ShapeError: an axis is named twice.
 
     >>> jnp.flip(jnp.array([[1, 2], [3, 4]]))
     Array([[4, 3],

@@ -205,7 +205,7 @@ class Teaching:
 
 _INDEX_ADVICE = (
     "compare the index with x.shape before the call",
-    "or say what is meant: x.at[i].get(mode='clip'), or mode='fill' for NaN",
+    "or say what is meant: x.at[i].get(mode='clip'), or mode='fill' with a fill_value",
 )
 
 

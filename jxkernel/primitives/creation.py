@@ -35,6 +35,10 @@ _TOO_MANY = 2**36
 def iota(dtype: Any, size: int) -> Any:
     """Return the array 0, 1, ..., ``size`` - 1 of a numeric dtype.  StableHLO ``iota``.
 
+    Raises:
+      TypeError: the dtype makes no numbers, or ``size`` is no whole number.
+      ShapeError: ``size`` is negative.
+
     >>> from jxkernel import lax
     >>> lax.iota("float32", 4).tolist()
     [0.0, 1.0, 2.0, 3.0]

@@ -95,6 +95,8 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
     """Return what ``fftshift`` was applied to: the frequency 0 moved to the front.
 
+    Arguments and errors are those of ``fftshift``.
+
     >>> import jxkernel.numpy as jnp
     >>> jnp.fft.ifftshift(jnp.array([-2, -1, 0, 1, 2]))
     Array([ 0,  1,  2, -2, -1], dtype=int32)

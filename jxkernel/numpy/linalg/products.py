@@ -84,6 +84,17 @@ def vecdot(
 ) -> Any:
     """Return inner products along an axis, the first operand conjugated.
 
+    Args:
+      x1: an array; it broadcasts against ``x2`` but for the axis.
+      x2: an array with as many elements along the axis.
+      axis: the axis that is summed over, from the end.
+      precision: as for ``dot``.
+      preferred_element_type: the dtype of the sums.
+
+    Raises:
+      AxisError: there is no such axis.
+      ShapeMismatchError: the sizes along the axis differ.
+
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.vecdot(jnp.array([1j]), jnp.array([1j]))
     Array(1.+0.j, dtype=complex64)

@@ -251,6 +251,9 @@ def conv_general_shape_tuple(
 ) -> tuple[int, ...]:
     """Return the shape of a convolution with the given dimension numbers.
 
+    Raises:
+      ValueError: ``padding`` names no padding.
+
     >>> from jxkernel import lax
     >>> axes = ("NHWC", "HWIO", "NHWC")
     >>> lax.conv_general_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (2, 2), "SAME", axes)

@@ -560,6 +560,15 @@ clamp_p = nary(
 def clamp(min: Any, x: Any, max: Any) -> Any:
     """Return x, or the bound ``min`` or ``max`` that it lies beyond; NaN if any is.
 
+    Args:
+      min: the lower bound, a number or an array of the shape of ``x``.
+      x: an array of integers, floating numbers or booleans.
+      max: the upper bound, as ``min``.
+
+    Raises:
+      TypeError: the dtypes differ, or are complex.
+      ShapeMismatchError: a bound has axes and another shape.
+
     At a bound (x equal to it) the derivative is zero with respect to all three.  StableHLO
     ``clamp``.
 

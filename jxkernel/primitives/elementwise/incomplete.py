@@ -602,6 +602,16 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
 
     NaN for other arguments.  Not differentiable in a and b.
 
+    Args:
+      a: floating numbers.
+      b: floating numbers of the same dtype and shape, as are those of ``x``.
+      x: the upper end of the integral.
+
+    Raises:
+      TypeError: a dtype is not floating.
+      ShapeMismatchError: the shapes differ.
+      UndefinedRuleError: the derivative in ``a`` or ``b`` is asked for.
+
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
     >>> np.asarray(lax.betainc(2.0, 3.0, jnp.array([0.0, 0.5, 1.0]))).round(4)

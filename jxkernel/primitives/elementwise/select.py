@@ -53,6 +53,10 @@ def select_n(which: Any, *cases: Any) -> Any:
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """Return ``on_true`` where ``pred`` holds, else ``on_false``: ``select_n`` of two cases.
 
+    Raises:
+      TypeError: ``pred`` is not of booleans, or the cases are of two dtypes.
+      ShapeMismatchError: the shapes differ, and none of the two is that of a number.
+
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([8, 9])).tolist()
     [1, 9]

@@ -394,6 +394,11 @@ def dynamic_slice_in_dim(
 ) -> Any:
     """Return ``slice_size`` positions of one axis from a traced position on; see dynamic_slice.
 
+    Raises:
+      AxisError: there is no such axis.
+      ShapeError: the axis has fewer positions.
+      TypeError: the start index is no scalar integer.
+
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.dynamic_slice_in_dim(jnp.array([[1, 2, 3], [4, 5, 6]]), 1, 2, axis=1).tolist()
     [[2, 3], [5, 6]]

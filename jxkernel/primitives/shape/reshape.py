@@ -289,6 +289,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 def broadcast_to_rank(x: Any, rank: int) -> Any:
     """Add leading axes of size 1 until an array has the given rank, if it has fewer axes.
 
+    An array of that rank or a greater one is given back as it is.
+
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast_to_rank(jnp.ones((4, 2)), 3).shape
     (1, 4, 2)
