@@ -18,8 +18,13 @@ __all__ = [
 
 def _logpmf(k: Any, p: Any) -> Any:
     inside = (k == 0) | (k == 1)
-    safe = jnp.where(inside, k, 0)
-    value = jnp.where(inside, xlogy(safe, p) + xlog1py(1 - safe, -p), -np.inf)
+    safe, chance = jnp.where(inside, k, 0), jnp.where(inside, p, 0.5)
+    value = jnp.where(inside, xlogy(safe, chance) + xlog1py(1 - safe, -chance), -np.inf)
+    return jnp.where((p >= 0) & (p <= 1), value, np.nan)
+
+
+def _pmf(k: Any, p: Any) -> Any:
+    value = jnp.where(k == 1, p, jnp.where(k == 0, 1 - p, 0))
     return jnp.where((p >= 0) & (p <= 1), value, np.nan)
 
 
@@ -35,7 +40,13 @@ def _ppf(q: Any, p: Any) -> Any:
 
 
 _BERNOULLI = Discrete("bernoulli", "the Bernoulli distribution", p="the probability of 1.")
-pmf = _BERNOULLI("pmf", _logpmf, at="1, 0.25", shows="Array(0.25, dtype=float32, weak_type=True)")
+pmf = _BERNOULLI(
+    "pmf",
+    _pmf,
+    at="1, 0.25",
+    shows="Array(0.25, dtype=float32, weak_type=True)",
+    linear=True,
+)
 logpmf = _BERNOULLI(
     "logpmf", _logpmf, at="1, 0.25", shows="Array(-1.3863, dtype=float32, weak_type=True)"
 )

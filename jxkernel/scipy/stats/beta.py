@@ -6,7 +6,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.scipy.special import betainc, betaln, xlog1py, xlogy
-from jxkernel.scipy.stats.families import Continuous, log_probability
+from jxkernel.scipy.stats.families import Continuous, capped_exp, log_probability
 from jxkernel.scipy.stats.saddle_point import LEAST, log_binomial
 
 __all__ = [
@@ -33,8 +33,21 @@ def _logpdf(z: Any, a: Any, b: Any) -> Any:
     return jnp.where((a > 0) & (b > 0), value, np.nan)
 
 
+def _pdf(z: Any, a: Any, b: Any) -> Any:
+    """Return the density, which is a power at an end where it is 0."""
+    end = (((z == 0) & (a > 1)) | ((z == 1) & (b > 1))) & (a + b < np.inf)
+    inner = jnp.exp(_logpdf(jnp.where(end, 0.5, z), a, b))
+    at, few, fewer = jnp.where(end, z, 0.5), jnp.where(end, a, 1), jnp.where(end, b, 1)
+    powers = at ** (few - 1) * (1 - at) ** (fewer - 1) * capped_exp(-betaln(few, fewer))
+    return jnp.where((a > 0) & (b > 0), jnp.where(end, powers, inner), np.nan)
+
+
 def _cdf(z: Any, a: Any, b: Any) -> Any:
-    return jnp.where((a > 0) & (b > 0), betainc(a, b, jnp.clip(z, 0, 1)), np.nan)
+    """Return I(z; a, b), at the ends of two infinite parameters too."""
+    z = jnp.clip(z, 0, 1)
+    end = (a == np.inf) & (b == np.inf) & ((z == 0) | (z == 1))
+    value = betainc(jnp.where(end, 2, a), jnp.where(end, 2, b), z)
+    return jnp.where((a > 0) & (b > 0), value, np.nan)
 
 
 def _logcdf(z: Any, a: Any, b: Any) -> Any:
@@ -45,7 +58,7 @@ def _logcdf(z: Any, a: Any, b: Any) -> Any:
 
 
 def _sf(z: Any, a: Any, b: Any) -> Any:
-    return jnp.where((a > 0) & (b > 0), betainc(b, a, 1 - jnp.clip(z, 0, 1)), np.nan)
+    return _cdf(1 - z, b, a)
 
 
 def _logsf(z: Any, a: Any, b: Any) -> Any:
@@ -59,7 +72,11 @@ _BETA = Continuous(
     "beta", "the beta distribution", a="the first shape parameter, positive.", b="the second."
 )
 pdf = _BETA(
-    "pdf", _logpdf, at="0.25, 2.0, 3.0", shows="Array(1.6875, dtype=float32, weak_type=True)"
+    "pdf",
+    _pdf,
+    at="0.25, 2.0, 3.0",
+    shows="Array(1.6875, dtype=float32, weak_type=True)",
+    linear=True,
 )
 logpdf = _BETA(
     "logpdf",

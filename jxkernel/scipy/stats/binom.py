@@ -6,7 +6,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.scipy.special import betaln, xlog1py, xlogy
-from jxkernel.scipy.stats.families import Discrete, whole
+from jxkernel.scipy.stats.families import Discrete, capped_exp, whole
 from jxkernel.scipy.stats.saddle_point import LEAST, log_binomial
 
 __all__ = [
@@ -29,15 +29,28 @@ def _logpmf(k: Any, n: Any, p: Any) -> Any:
     return jnp.where((n >= 0) & whole(n) & (p >= 0) & (p <= 1), value, np.nan)
 
 
+def _pmf(k: Any, n: Any, p: Any) -> Any:
+    """Return the probabilities, which are powers of p and 1 - p where one of them is 0."""
+    end = (p == 0) | (p == 1)
+    inner = jnp.exp(_logpmf(k, n, jnp.where(end, 0.5, p)))
+    inside = (k >= 0) & (k <= n) & whole(k)
+    few, rest = jnp.where(inside & end, k, 0), jnp.where(inside & end, n - k, 0)
+    at = jnp.where(end, p, 0.5)
+    ways = capped_exp(-jnp.log1p(few + rest) - betaln(rest + 1, few + 1))
+    powers = jnp.where(inside, ways * at**few * (1 - at) ** rest, 0)
+    return jnp.where(jnp.isnan(inner), np.nan, jnp.where(end, powers, inner))
+
+
 _BINOM = Discrete(
     "binom", "the binomial distribution", n="the number of trials.", p="the probability of success."
 )
 pmf = _BINOM(
     "pmf",
-    _logpmf,
+    _pmf,
     at="1.0, 3, 0.5",
     shows="Array(0.375, dtype=float32, weak_type=True)",
     weakly=True,
+    linear=True,
 )
 logpmf = _BINOM(
     "logpmf",

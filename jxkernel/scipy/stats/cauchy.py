@@ -4,7 +4,7 @@ from math import log, pi
 from typing import Any
 
 import jxkernel.numpy as jnp
-from jxkernel.scipy.stats.families import Continuous, log1p_square
+from jxkernel.scipy.stats.families import Continuous, log1p_square, log_probability
 
 __all__ = [
     "cdf",
@@ -32,11 +32,11 @@ def _sf(z: Any) -> Any:
 
 
 def _logcdf(z: Any) -> Any:
-    return jnp.log(_cdf(z))
+    return log_probability(_cdf(z))
 
 
 def _logsf(z: Any) -> Any:
-    return jnp.log(_cdf(-z))
+    return log_probability(_cdf(-z))
 
 
 def _ppf(q: Any) -> Any:

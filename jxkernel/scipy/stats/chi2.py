@@ -6,6 +6,7 @@ from typing import Any
 from jxkernel.scipy.special import gammainc, gammaincc
 from jxkernel.scipy.stats.families import Continuous, between_ends, log_probability
 from jxkernel.scipy.stats.gamma import standard_logpdf as gamma_logpdf
+from jxkernel.scipy.stats.gamma import standard_pdf as gamma_pdf
 
 __all__ = [
     "cdf",
@@ -19,6 +20,10 @@ __all__ = [
 
 def _logpdf(z: Any, df: Any) -> Any:
     return gamma_logpdf(z / 2, df / 2) - log(2)
+
+
+def _pdf(z: Any, df: Any) -> Any:
+    return gamma_pdf(z / 2, df / 2) / 2
 
 
 def _cdf(z: Any, df: Any) -> Any:
@@ -38,7 +43,13 @@ def _logsf(z: Any, df: Any) -> Any:
 
 
 _CHI2 = Continuous("chi2", "the chi-square distribution", df="the degrees of freedom, positive.")
-pdf = _CHI2("pdf", _logpdf, at="1.0, 2.0", shows="Array(0.3033, dtype=float32, weak_type=True)")
+pdf = _CHI2(
+    "pdf",
+    _pdf,
+    at="1.0, 2.0",
+    shows="Array(0.3033, dtype=float32, weak_type=True)",
+    linear=True,
+)
 logpdf = _CHI2(
     "logpdf",
     _logpdf,

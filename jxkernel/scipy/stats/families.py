@@ -2,6 +2,8 @@
 
 A distribution is a few private functions of the standardized variable (x - loc) / scale; these
 give them their public form.  A scale that is not positive gives NaN, and so does a NaN variable.
+A density is 0 at an infinity, and flat.  Where a logarithm is -inf and steep, exp of it has no
+slope that the chain rule could find: such densities are given themselves, and not by a logarithm.
 Results of weakly typed operands are weakly typed as ``weakly`` says (see ``computed``): most where
 the variable is a number, some always, those of ``ndtr`` and ``ndtri`` never.
 """
@@ -13,6 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.ufuncs import named
 from jxkernel.scipy.special.elementwise import computed
@@ -24,9 +27,9 @@ __all__ = [
     "Continuous",
     "Discrete",
     "between_ends",
+    "capped_exp",
     "density",
     "log1p_square",
-    "log_gumbel_rest",
     "log_of_rest",
     "log_probability",
     "whole",
@@ -78,8 +81,26 @@ def density(
     scale: Any,
     weakly: Weakness = (0,),
 ) -> Any:
-    """Return the density whose standard logarithm is given."""
-    return _standardized(name, function, lambda y, s: jnp.exp(y) / s, args, loc, scale, weakly)
+    """Return the density whose standard logarithm is given, which is 0 at infinities."""
+
+    def vanishing(z: Any, *parameters: Any) -> Any:
+        endless = jnp.isinf(z)
+        value = jnp.exp(function(jnp.where(endless, 1, z), *parameters))
+        return jnp.where(endless & ~jnp.isnan(value), 0, value)
+
+    return linear_density(name, vanishing, *args, loc=loc, scale=scale, weakly=weakly)
+
+
+def linear_density(
+    name: str,
+    function: Callable[..., Any],
+    *args: Any,
+    loc: Any,
+    scale: Any,
+    weakly: Weakness = (0,),
+) -> Any:
+    """Return the density whose standard form is given."""
+    return _standardized(name, function, lambda y, s: y / s, args, loc, scale, weakly)
 
 
 def at_standard(
@@ -172,20 +193,17 @@ def log_of_rest(log_p: Any) -> Any:
     return jnp.where(near, jnp.log(-jnp.expm1(small)), jnp.log1p(-jnp.exp(large)))
 
 
-def log_gumbel_rest(z: Any) -> Any:
-    """Return log(1 - exp(-exp(-z))): of a small t = exp(-z) it is -z - t/2 + t²/24."""
-    far = z > 10
-    t = jnp.exp(-jnp.where(far, z, 10))
-    near = log_of_rest(-jnp.exp(-jnp.where(far, 10, z)))
-    return jnp.where(far, -z - t / 2 + t * t / 24, near)
-
-
 def log1p_square(z: Any, over: Any) -> Any:
     """Return log(1 + z²/over), also where the square is beyond the dtype."""
     far = z * z / over == np.inf
     near = jnp.where(far, 0, z)
     beyond = 2 * jnp.log(jnp.where(far, abs(z), 1)) - jnp.log(over)
     return jnp.where(far, beyond, jnp.log1p(near * near / over))
+
+
+def capped_exp(y: Any) -> Any:
+    """Return exp(y), and a large number where that is beyond the dtype: times 0 it is 0."""
+    return jnp.exp(jnp.minimum(y, 0.99 * float(np.log(dtypes.finfo(y.dtype).max))))
 
 
 def log_probability(p: Any) -> Any:
@@ -213,6 +231,9 @@ class _Distribution:
     functions: ClassVar[dict[str, tuple[Callable[..., Any], tuple[str, str], str]]]
     """Of each function: what makes it of a formula, its variable, and its first sentence."""
 
+    linear: ClassVar[Callable[..., Any]]
+    """What makes a density of a formula that gives it, not its logarithm."""
+
     located: tuple[str, ...]
     """What shifts and scales the variable."""
 
@@ -232,21 +253,24 @@ class _Distribution:
         weakly: Weakness = (0,),
         located: tuple[str, ...] | None = None,
         variable: str = "",
+        linear: bool = False,
     ) -> Any:
         """Return a public function.
 
         Args:
           function: its name, such as ``pdf``.
           formula: what it computes, of the standard variable and the parameters; for a density
-            the logarithm of that.
+            the logarithm of that, where it is not ``linear``.
           at: the arguments of its example.
           shows: what an interpreter shows of the example.
           note: a sentence of its docstring.
           weakly: see ``Weakness``.
           located: what shifts and scales the variable, where that is not all.
           variable: its name, where it is another.
+          linear: whether the formula gives a density itself.
         """
         finish, (usual, meaning), summary = self.functions[function]
+        finish = type(self).linear if linear else finish
         variable = variable or usual
         located = self.located if located is None else located
         shifts = {name: _UNSHIFTED[name] for name in self.located}
@@ -286,6 +310,7 @@ class Continuous(_Distribution):
     """A distribution of real numbers: formulas of (x - loc)/scale, and quantiles of q."""
 
     located = ("loc", "scale")
+    linear = staticmethod(linear_density)
     functions: ClassVar = {
         "pdf": (density, _EVALUATED, "Return the density of {}."),
         "logpdf": (log_density, _EVALUATED, "Return the logarithm of the density of {}."),
@@ -308,6 +333,7 @@ class Discrete(_Distribution):
     """A distribution of whole numbers: formulas of k - loc."""
 
     located = ("loc",)
+    linear = staticmethod(shifted)
     functions: ClassVar = {
         "pmf": (probabilities, _COUNTED, "Return the probabilities of {}."),
         "logpmf": (shifted, _COUNTED, "Return the logarithms of the probabilities of {}."),

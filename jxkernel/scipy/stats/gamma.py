@@ -23,10 +23,22 @@ def standard_logpdf(z: Any, a: Any) -> Any:
     """Return the logarithm of the density, in two forms: one is for large parameters."""
     inside = z >= 0
     large = (a >= LEAST) & (z > 0) & (z < np.inf) & (a < np.inf)
-    few, safe = jnp.where(large, 1, a), jnp.where(inside & ~large, z, 1)
+    few, safe = jnp.where(large, 1, a), jnp.where(inside & ~large & (z < np.inf), z, 1)
     direct = xlogy(few - 1, safe) - safe - gammaln(few)
     many = log_gamma(jnp.where(large, z, LEAST), jnp.where(large, a, LEAST))
     value = jnp.where(inside, jnp.where(large, many, direct), -np.inf)
+    endless = (z == np.inf) & (a < np.inf)
+    value = jnp.where(endless, -jnp.where(endless, z, 1), value)
+    return jnp.where(a > 0, value, np.nan)
+
+
+def standard_pdf(z: Any, a: Any) -> Any:
+    """Return the density, which is a power where it starts at 0, and 0 at infinity."""
+    start, end = (z == 0) & (a > 1), (z == np.inf) & (a > 0) & (a < np.inf)
+    inner = jnp.exp(standard_logpdf(jnp.where(start | end, 1, z), a))
+    first, few = jnp.where(start, z, 1), jnp.where(start, a, 1)
+    power = first ** (few - 1) * jnp.exp(-first - gammaln(few))
+    value = jnp.where(start, power, jnp.where(end, 0, inner))
     return jnp.where(a > 0, value, np.nan)
 
 
@@ -48,7 +60,11 @@ def _logsf(z: Any, a: Any) -> Any:
 
 _GAMMA = Continuous("gamma", "the gamma distribution", a="the shape parameter, positive.")
 pdf = _GAMMA(
-    "pdf", standard_logpdf, at="1.0, 2.0", shows="Array(0.36789998, dtype=float32, weak_type=True)"
+    "pdf",
+    standard_pdf,
+    at="1.0, 2.0",
+    shows="Array(0.36789998, dtype=float32, weak_type=True)",
+    linear=True,
 )
 logpdf = _GAMMA(
     "logpdf",

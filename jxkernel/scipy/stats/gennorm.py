@@ -20,7 +20,8 @@ __all__ = [
 def _power(z: Any, beta: Any) -> Any:
     """Return |z|ᵝ; its second derivative at 0 is that of z² where β is 2, else 0."""
     middle = z == 0
-    return jnp.where(middle, jnp.where(beta == 2, z * z, 0), abs(jnp.where(middle, 1, z)) ** beta)
+    square = jnp.where(middle & (beta == 2), z, 0) ** 2
+    return jnp.where(middle, square, abs(jnp.where(middle, 1, z)) ** beta)
 
 
 def _logpdf(z: Any, beta: Any) -> Any:
@@ -28,8 +29,9 @@ def _logpdf(z: Any, beta: Any) -> Any:
 
 
 def _share_below(z: Any, beta: Any) -> Any:
-    middle = z == 0
-    tail = 0.5 * gammaincc(1 / beta, jnp.where(middle, 1, abs(z)) ** beta)
+    middle, endless = z == 0, jnp.isinf(z)
+    tail = 0.5 * gammaincc(1 / beta, jnp.where(middle | endless, 1, abs(z)) ** beta)
+    tail = jnp.where(endless, 0, tail)
     value = jnp.where(middle, 0.5, jnp.where(z < 0, tail, 1 - tail))
     return jnp.where(beta > 0, value, np.nan)
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-
 import jxkernel.numpy as jnp
-from jxkernel.scipy.stats.families import Continuous, log_gumbel_rest
+from jxkernel.scipy.stats import gumbel
+from jxkernel.scipy.stats.families import Continuous
 
 __all__ = [
     "cdf",
@@ -19,19 +18,23 @@ __all__ = [
 
 
 def _logpdf(z: Any) -> Any:
-    return jnp.where(z < np.inf, z - jnp.exp(z), -np.inf)
+    return gumbel.logpdf(-z)
+
+
+def _pdf(z: Any) -> Any:
+    return gumbel.pdf(-z)
 
 
 def _cdf(z: Any) -> Any:
-    return -jnp.expm1(-jnp.exp(z))
+    return gumbel.rest(-z)
 
 
 def _logcdf(z: Any) -> Any:
-    return log_gumbel_rest(-z)
+    return gumbel.log_rest(-z)
 
 
 def _sf(z: Any) -> Any:
-    return jnp.exp(-jnp.exp(z))
+    return gumbel.share(-z)
 
 
 def _logsf(z: Any) -> Any:
@@ -39,12 +42,19 @@ def _logsf(z: Any) -> Any:
 
 
 def _ppf(p: Any) -> Any:
-    return jnp.log(-jnp.log1p(-p))
+    most = p == 1
+    inner = jnp.log(-jnp.log1p(-jnp.where(most, 0.5, p)))
+    return jnp.where(most, -jnp.log1p(-jnp.where(most, p, 0)), inner)
 
 
 _GUMBEL_L = Continuous("gumbel_l", "the Gumbel distribution of least values")
 pdf = _GUMBEL_L(
-    "pdf", _logpdf, at="0.25", shows="Array(0.3556, dtype=float32, weak_type=True)", weakly=True
+    "pdf",
+    _pdf,
+    at="0.25",
+    shows="Array(0.3556, dtype=float32, weak_type=True)",
+    weakly=True,
+    linear=True,
 )
 logpdf = _GUMBEL_L(
     "logpdf",

@@ -18,34 +18,47 @@ __all__ = [
 ]
 
 
+def _log_tail(z: Any, b: Any) -> Any:
+    """Return log(z⁻ᵇ) for z ≥ 1, which is 0 at 1 whatever b is."""
+    steep = b == np.inf
+    limit = jnp.where(z > 1, -np.inf, 0)
+    return jnp.where(steep, limit, -jnp.where(steep, 1, b) * jnp.log(z))
+
+
 def _logpdf(z: Any, b: Any) -> Any:
     inside = z >= 1
-    value = jnp.log(b) - (b + 1) * jnp.log(jnp.where(inside, z, 1))
+    within = jnp.where(inside, z, 1)
+    peak = jnp.log(jnp.where((b == np.inf) & (within > 1), 1, b))
+    value = peak + _log_tail(within, b) - jnp.log(within)
     return jnp.where(b > 0, jnp.where(inside, value, -np.inf), np.nan)
 
 
 def _logsf(z: Any, b: Any) -> Any:
     inside = z >= 1
-    value = jnp.where(inside, -b * jnp.log(jnp.where(inside, z, 2)), 0)
+    value = jnp.where(inside, _log_tail(jnp.where(inside, z, 2), b), 0)
     return jnp.where(b > 0, value, np.nan)
 
 
 def _sf(z: Any, b: Any) -> Any:
-    return jnp.exp(_logsf(z, b))
+    endless = (z == np.inf) & (b > 0)
+    return jnp.where(endless, 0, jnp.exp(_logsf(jnp.where(endless, 2, z), b)))
 
 
 def _cdf(z: Any, b: Any) -> Any:
-    return -jnp.expm1(_logsf(z, b))
+    endless = (z == np.inf) & (b > 0)
+    return jnp.where(endless, 1, -jnp.expm1(_logsf(jnp.where(endless, 2, z), b)))
 
 
 def _logcdf(z: Any, b: Any) -> Any:
-    inside = z > 1
-    value = jnp.where(inside, log_of_rest(_logsf(jnp.where(inside, z, 2), b)), -np.inf)
+    inside = (z > 1) & (z < np.inf)
+    value = log_of_rest(_logsf(jnp.where(inside, z, 2), b))
+    value = jnp.where(inside, value, jnp.where(z > 1, 0, -np.inf))
     return jnp.where(b > 0, value, np.nan)
 
 
 def _ppf(q: Any, b: Any) -> Any:
-    return jnp.exp(-jnp.log1p(-q) / b)
+    endless = (q == 1) & (b == np.inf)
+    return jnp.exp(-jnp.log1p(-q) / jnp.where(endless, 1, b))
 
 
 _PARETO = Continuous("pareto", "the Pareto distribution", b="the exponent, positive.")

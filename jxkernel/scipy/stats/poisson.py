@@ -22,8 +22,8 @@ __all__ = [
 
 def _logpmf(k: Any, mu: Any) -> Any:
     """Return the logarithm of a probability, in two forms: one is for large counts."""
-    inside = (k >= 0) & whole(k)
-    large = inside & (k >= LEAST) & (k < np.inf) & (mu >= 0) & (mu < np.inf)
+    inside = (k >= 0) & (k < np.inf) & whole(k)
+    large = inside & (k >= LEAST) & (mu >= 0) & (mu < np.inf)
     few, slow = jnp.where(inside & ~large, k, 0), jnp.where(large, 1, mu)
     direct = xlogy(few, slow) - gammaln(few + 1) - slow
     many = log_poisson(jnp.where(large, k, LEAST), jnp.where(large, mu, LEAST))
@@ -31,9 +31,20 @@ def _logpmf(k: Any, mu: Any) -> Any:
     return jnp.where(mu >= 0, value, np.nan)
 
 
+def _pmf(k: Any, mu: Any) -> Any:
+    """Return the probabilities, which are powers of mu where that is 0."""
+    never = mu == 0
+    inner = jnp.exp(_logpmf(k, jnp.where(never, 1, mu)))
+    inside = (k >= 0) & (k < np.inf) & whole(k)
+    few, rate = jnp.where(inside & never, k, 0), jnp.where(never, mu, 1)
+    power = rate**few * jnp.exp(-rate - gammaln(few + 1))
+    return jnp.where(never, jnp.where(inside, power, 0), inner)
+
+
 def _cdf(k: Any, mu: Any) -> Any:
-    inside = k >= 0
-    value = jnp.where(inside, gammaincc(jnp.floor(jnp.where(inside, k, 0)) + 1, mu), 0)
+    inside = (k >= 0) & (k < np.inf)
+    value = gammaincc(jnp.floor(jnp.where(inside, k, 0)) + 1, mu)
+    value = jnp.where(inside, value, jnp.where(k > 0, 1, 0))
     return jnp.where(mu >= 0, value, np.nan)
 
 
@@ -60,7 +71,12 @@ def _entropy(mu: Any) -> Any:
 
 _POISSON = Discrete("poisson", "the Poisson distribution", mu="the rate, not negative.")
 pmf = _POISSON(
-    "pmf", _logpmf, at="1, 2.0", shows="Array(0.2707, dtype=float32, weak_type=True)", weakly=True
+    "pmf",
+    _pmf,
+    at="1, 2.0",
+    shows="Array(0.2707, dtype=float32, weak_type=True)",
+    weakly=True,
+    linear=True,
 )
 logpmf = _POISSON(
     "logpmf",

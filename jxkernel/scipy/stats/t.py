@@ -21,7 +21,7 @@ def _logpdf(z: Any, df: Any) -> Any:
     finite = jnp.where(normal, 1, df)
     scale = -betaln(finite / 2, jnp.full_like(df, 0.5)) - 0.5 * jnp.log(finite)
     value = scale - 0.5 * (finite + 1) * log1p_square(z, finite)
-    limit = -0.5 * (z * z + log(2 * pi))
+    limit = -0.5 * (jnp.where(normal, z, 0) ** 2 + log(2 * pi))
     return jnp.where(df > 0, jnp.where(normal, limit, value), np.nan)
 
 

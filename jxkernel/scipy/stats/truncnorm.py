@@ -42,18 +42,20 @@ def _bounded(z: Any, a: Any, b: Any, value: Any, below: float, above: float) -> 
 
 
 def _logpdf(z: Any, a: Any, b: Any) -> Any:
-    value = -0.5 * z * z - _HALF_LOG_TAU - _log_weight(a, b)
-    value = jnp.where((z < a) | (z > b), -np.inf, value)
+    outside = (z < a) | (z > b)
+    within = jnp.where(outside, 0, z)
+    value = -0.5 * within * within - _HALF_LOG_TAU - _log_weight(a, b)
+    value = jnp.where(outside, -np.inf, value)
     return jnp.where(a < b, value, np.nan)
 
 
 def _logcdf(z: Any, a: Any, b: Any) -> Any:
-    inner = jnp.clip(z, a, b)
+    inner = jnp.where((z > a) & (z < b), z, b)
     return _bounded(z, a, b, _log_weight(a, inner) - _log_weight(a, b), -np.inf, 0.0)
 
 
 def _logsf(z: Any, a: Any, b: Any) -> Any:
-    inner = jnp.clip(z, a, b)
+    inner = jnp.where((z > a) & (z < b), z, a)
     return _bounded(z, a, b, _log_weight(inner, b) - _log_weight(a, b), 0.0, -np.inf)
 
 

@@ -25,12 +25,17 @@ def _logpdf(z: Any, kappa: Any) -> Any:
     return jnp.where(kappa >= 0, value, np.nan)
 
 
+def _pdf(z: Any, kappa: Any) -> Any:
+    return jnp.exp(_logpdf(z, kappa))
+
+
 _VONMISES = Continuous(
     "vonmises", "the von Mises distribution", kappa="the concentration κ, positive."
 )
 pdf = _VONMISES(
     "pdf",
-    _logpdf,
+    _pdf,
+    linear=True,
     at="1.0, 2.0",
     shows="Array(0.2057, dtype=float32, weak_type=True)",
     weakly=True,
