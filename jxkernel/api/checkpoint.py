@@ -245,7 +245,7 @@ def _dots_with_no_batch_dims_saveable(primitive: Any, *_: Any, **params: Any) ->
     return not left and not right
 
 
-class checkpoint_policies:
+class Policies:
     """What ``checkpoint`` may keep: functions of a primitive, operand types and parameters."""
 
     everything_saveable = staticmethod(_everything_saveable)
@@ -332,6 +332,10 @@ class checkpoint_policies:
             return primitive is name_p and params["name"] in saved
 
         return policy
+
+
+checkpoint_policies = Policies()
+"""What ``checkpoint`` may keep: see ``Policies``."""
 
 
 def _named(keeps: Callable[[str], bool]) -> Policy:

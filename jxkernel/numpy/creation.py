@@ -128,10 +128,10 @@ def placed_like(name: str, x: Any, a: Any, device: Any, out_sharding: Any, shape
 def array(
     object: Any,
     dtype: Any = None,
+    *,
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
-    *,
     device: Any = None,
     out_sharding: Any = None,
 ) -> Any:
@@ -204,7 +204,7 @@ def asarray(
     >>> jnp.asarray(True, dtype=jnp.float32)
     Array(1., dtype=float32)
     """
-    return placed("asarray", array(a, dtype, bool(copy), order), device, out_sharding)
+    return placed("asarray", array(a, dtype, copy=bool(copy), order=order), device, out_sharding)
 
 
 def _from_object(value: Any, dtype: Any, copy: bool) -> Any:

@@ -250,7 +250,20 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return _transposed(a, order)
 
 
-permute_dims = transpose
+def permute_dims(a: Any, axes: Sequence[int]) -> Any:
+    """Return an array with its axes permuted, as ``transpose`` does; the order must be given.
+
+    Args:
+      a: an array or number.
+      axes: for each axis of the result, the axis of ``a``.
+
+    Raises:
+      ValueError: ``axes`` is no permutation.
+
+    >>> jnp.permute_dims(jnp.ones((2, 3, 4)), (1, 0, 2)).shape
+    (3, 2, 4)
+    """
+    return transpose(a, axes)
 
 
 def matrix_transpose(x: Any, /) -> Any:

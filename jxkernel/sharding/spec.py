@@ -26,6 +26,10 @@ class ManualAxisType:
 
     varying: frozenset[Hashable] = _NO_AXES
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.varying, AbstractSet):
+            raise TypeError(f"ManualAxisType takes a set of mesh axes, got {self.varying!r}")
+
     unreduced = reduced = _NO_AXES  # sums that are put off, which no value has
     unreduced_kind = None
 

@@ -85,7 +85,7 @@ def _wider(a: Leaf, b: Leaf) -> bool:
 
 NOT_A_NUMBER = _where(lambda a, b: np.isnan(b))
 
-_DENSITIES = r"(gamma|chi2|beta|pareto|gennorm|poisson|binom|t)\.(log)?(pd|pm|cd|s)f\("
+_DENSITIES = r"(gamma|gumbel_[lr]|chi2|beta|pareto|gennorm|poisson|binom|t)\.(log)?(pd|pm|cd|s)f\("
 
 TABLE = (
     Meant(
@@ -389,9 +389,21 @@ TABLE = (
     ),
     Meant(
         "value",
-        "What is not chosen has no derivative, beside NaN too.",
-        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*(minimum|maximum|\.logpdf|\.pdf|\.cdf)\(",
+        "A derivative by what is not read is zero, beside NaN too.",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*boxed",
         leaves=_where(lambda a, b: np.isnan(b) & (a == 0)),
+    ),
+    Meant(
+        "value",
+        "What is not chosen has no derivative, beside NaN too.",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*(minimum|maximum)\(",
+        leaves=_where(lambda a, b: np.isnan(b) & (a == 0)),
+    ),
+    Meant(
+        "value",
+        "Densities have slopes at their ends and at infinities: the limits from within.",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\.(log)?(pdf|pmf|cdf|sf|ppf|isf)\(",
+        leaves=NOT_A_NUMBER,
     ),
     Meant(
         "dtype",

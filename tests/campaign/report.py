@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tests.campaign import findings
+from tests.campaign import accepted, findings
 from tests.campaign.findings import Finding
 from tests.campaign.meant import TABLE
 from tests.campaign.processes import ROOT
@@ -51,7 +51,13 @@ def _row(finding: Finding) -> str:
     return (
         f"### {finding.difference} (seed {finding.seed})\n\n```text\n{finding.program}\n```\n\n"
         f"- here: `{_inline(finding.ours)}`\n- there: `{_inline(finding.theirs)}`\n"
+        f"{_why(finding)}"
     )
+
+
+def _why(finding: Finding) -> str:
+    reason = accepted.reason(finding) if finding.state == "accepted" else ""
+    return f"- why: {reason}\n" if reason else ""
 
 
 def _inline(text: str) -> str:
@@ -67,7 +73,7 @@ def page() -> str:
     found = findings.load()
     states = Counter(finding.state for finding in found)
     of = {state: [f for f in found if f.state == state] for state in findings.STATES}
-    meant = "".join(f"- {row.reason}\n" for row in TABLE)
+    meant = "".join(f"- {reason}\n" for reason in dict.fromkeys(row.reason for row in TABLE))
     counts = ", ".join(f"{states[state]} {state}" for state in findings.STATES)
     parts = (
         HEAD,

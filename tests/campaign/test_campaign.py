@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jxkernel import config
-from tests.campaign import findings, reference, stored
+from tests.campaign import accepted, findings, reference, stored
 from tests.campaign.answers import Answer, Leaf
 from tests.campaign.compare import difference, differing, unclean
 from tests.campaign.generate import WAYS, generate
@@ -211,3 +211,4 @@ def test_findings_have_states_and_meant_ones_reasons():
     rows = findings.load()
     assert {row.state for row in rows} <= set(findings.STATES)
     assert [row.seed for row in rows if row.state in ("meant", "mended") and not row.note] == []
+    assert [row.seed for row in rows if row.state == "accepted" and not accepted.reason(row)] == []

@@ -1,6 +1,7 @@
 """Wrong input: the error names the function, the argument, what was given and what would work."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -398,6 +399,23 @@ OF_LAX = [
     ),
     ("reduce_max got out_sharding=3", lambda: lax.reduce_max(X, (0,), out_sharding=3)),
 ]
+
+REFUSED = [
+    ("missing 1 required positional argument: 'axes'", lambda: jnp.permute_dims(X)),
+    ("positional argument", lambda: jnp.array(V, "float32", True)),
+    ("hankel takes vectors r, got a number", lambda: jx.scipy.linalg.hankel(V, 1.0)),
+    ("not a valid array type", lambda: lax.broadcast_like(object(), 0)),
+    ("integer_pow does not accept dtype bool", lambda: lax.integer_pow(V > 0, 1)),
+    ("not callable", lambda: jx.checkpoint_policies()),
+    ("takes a set of mesh axes, got 1", lambda: jx.sharding.ManualAxisType(varying=1)),
+]
+
+
+@pytest.mark.parametrize(("message", "call"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_what_was_taken_in_silence_is_refused(message, call):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+        call()
+
 
 NOT_WHOLE = [
     ("full got shape=1.5", lambda: lax.full((1.5,), 0.0)),

@@ -465,7 +465,8 @@ def integer_pow(x: Any, y: int) -> Any:
         raise TypeError(
             f"integer_pow cannot raise integers to the negative power {y}: convert to floats first"
         )
-    return x if y == 1 and hasattr(x, "aval") else integer_pow_p.bind(x, y=y)
+    same = y == 1 and hasattr(x, "aval") and x.aval.dtype != np.bool_
+    return x if same else integer_pow_p.bind(x, y=y)
 
 
 # ---------------------------------------------------------------- max, min, clamp

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, shape_of
+from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
@@ -368,12 +368,15 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
     Axes of size 1 are repeated too, where the ranks agree.
 
+    Raises:
+      TypeError: ``arr`` is no array and no number.
+
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast_like(2.5, jnp.zeros(3)).tolist()
     [2.5, 2.5, 2.5]
     """
     shape = shape_of(like_arr)
-    own = shape_of(arr)
+    own = abstractify(arr).shape
     if own == shape:
         return arr
     return broadcast_in_dim(arr, shape, tuple(range(len(own))) if len(own) == len(shape) else ())

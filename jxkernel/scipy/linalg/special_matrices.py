@@ -120,7 +120,7 @@ def hankel(c: Any, r: Any = None) -> Any:
 
     Raises:
       TypeError: an argument is no array.
-      ValueError: ``c`` is a number.
+      ValueError: ``c`` or ``r`` is a number.
 
     >>> import jxkernel.numpy as jnp
     >>> from jxkernel.scipy.linalg import hankel
@@ -128,8 +128,9 @@ def hankel(c: Any, r: Any = None) -> Any:
     Array([[1, 2, 3],
            [2, 3, 4]], dtype=int32)
     """
-    if not argument_aval("hankel", c).ndim:
-        raise ValueError("hankel takes vectors c, got a number")
+    for name, vector in (("c", c), ("r", r)):
+        if vector is not None and not argument_aval("hankel", vector).ndim:
+            raise ValueError(f"hankel takes vectors {name}, got a number")
     c = _vectors("hankel", c)
     r = zeros(np.shape(c), c.dtype) if r is None else _vectors("hankel", r)
     c, r = broadcast_stacks("hankel", promote_strongly("hankel", c, r), (1, 1))
