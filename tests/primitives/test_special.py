@@ -62,6 +62,17 @@ def test_lgamma_keeps_its_digits_beside_its_zeros(zero: int) -> None:
         assert float(lax.lgamma(np.float64(zero))) == float(lax.lgamma(np.float32(zero))) == 0.0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_lgamma_of_subnormal_numbers(dtype: str) -> None:
+    least = float(np.finfo(dtype).smallest_subnormal)
+    sizes = least * np.array([1.0, 2.0, 1e3, 2.0**20])
+    x = np.concatenate([sizes, -sizes]).astype(dtype)
+    with enable_x64(dtype == "float64"):
+        np.testing.assert_allclose(lax.lgamma(x), -np.log(abs(np.float64(x))), rtol=1e-6)
+        assert lax.lgamma(np.array(-0.0, dtype)) == np.inf
+
+
+
 @pytest.mark.parametrize("order", [0, 1, 2, 5])
 def test_polygamma_and_zeta_by_order(order: int) -> None:
     with enable_x64(True):

@@ -177,6 +177,9 @@ _LGAMMA_AT_2 = (
 )
 
 
+_LOG_2 = 0.6931471805599453
+
+
 def _lgamma_formula(x: Formula) -> Formula:
     """Return CHLO's value, but near the zeros 1 and 2, where that loses its digits, a series.
 
@@ -189,7 +192,15 @@ def _lgamma_formula(x: Formula) -> Formula:
     coefficients = _LGAMMA_AT_2[:15] if x.dtype == np.float32 else _LGAMMA_AT_2
     series = z * z.polynomial(coefficients)
     series = at_one.where(series - z.log1p(), series, x)
-    return near.where(series, x.lgamma(), x)
+    return _lgamma_near_zero(x, near.where(series, x.lgamma(), x))
+
+
+def _lgamma_near_zero(x: Formula, elsewhere: Formula) -> Formula:
+    """Return -log |x| of a subnormal number, which arithmetic takes for 0 and its bits tell."""
+    info = np.finfo(x.dtype)
+    count = (x.bits() & 2 ** (info.bits - 1) - 1).convert(x.dtype)
+    value = -_LOG_2 * (info.minexp - info.nmant) - count.log()
+    return (x.magnitude() < float(info.tiny)).where(value, elsewhere, x)
 
 
 lgamma_p = unary(
