@@ -40,7 +40,7 @@ def _standardized(
     name: str,
     function: Callable[..., Any],
     finish: Callable[..., Any],
-    args: Any,
+    args: tuple[Any, ...],
     loc: Any,
     scale: Any,
     weakly: Weakness,

@@ -40,7 +40,7 @@ _cdf = custom_jvp(_share_below)
 
 
 @_cdf.defjvp
-def _cdf_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+def _cdf_jvp(primals: tuple[Any, Any], tangents: tuple[Any, Any]) -> tuple[Any, Any]:
     """The derivative with respect to z is the density, at 0 as well."""
     z, beta = primals
     y, by_beta = jvp(lambda beta: _share_below(z, beta), (beta,), (tangents[1],))
