@@ -72,7 +72,6 @@ def test_lgamma_of_subnormal_numbers(dtype: str) -> None:
         assert lax.lgamma(np.array(-0.0, dtype)) == np.inf
 
 
-
 @pytest.mark.parametrize("order", [0, 1, 2, 5])
 def test_polygamma_and_zeta_by_order(order: int) -> None:
     with enable_x64(True):
