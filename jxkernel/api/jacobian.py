@@ -295,7 +295,6 @@ def hessian(
 _LINEAR = (np.inexact, np.integer)
 
 
-@filtered
 def _reading_references(
     fun: Callable[..., list[Any]], avals: Sequence[ShapedArray], name: str
 ) -> ClosedJaxpr:
@@ -309,6 +308,7 @@ def _reading_references(
     )
 
 
+@filtered
 def linear_transpose(
     fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()
 ) -> Callable[[Any], tuple[Any, ...]]:
