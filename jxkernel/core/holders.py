@@ -2,7 +2,8 @@
 
 The search goes in breadth, all objects at once: each step is one scan of what the collector knows.
 It looks at objects and runs nothing of theirs: no property, no ``__getattr__``, no ``__iter__`` and
-no ``__repr__``, for these may compute, and what an object says of its class may be a lie.
+no ``__repr__``, for these may compute, and what an object says of its class may be a lie. An object
+of this package may have a method ``as_holder``, which says in words what it is.
 """
 
 from __future__ import annotations
@@ -163,7 +164,9 @@ class _Search:
         if self.anonymous[one.of] is None and not _is_passing(referrer):
             kind = type(referrer).__name__
             self.anonymous[one.of] = f"an object of type {kind}{step}{way}"
-        yield _Reached(referrer, f"{step}{way}", one.of)
+        # The parts of this package's own objects mean nothing to a user: the object is told.
+        is_ours = _is_of_this_package(_kind_of(referrer))
+        yield _Reached(referrer, "" if is_ours else f"{step}{way}", one.of)
 
 
 def _referrers(values: tuple[Any, ...]) -> list[Any]:
@@ -198,6 +201,10 @@ def _is_passing(referrer: Any) -> bool:
     kind = _kind_of(referrer)
     if issubclass(kind, (dict, tuple, CellType)):
         return True
+    return _is_of_this_package(kind)
+
+
+def _is_of_this_package(kind: type) -> bool:
     return _package_of(kind) == __name__.partition(".")[0]
 
 
@@ -253,6 +260,8 @@ def _named(referrer: Any, held: Any) -> str | None:
         code = referrer.__code__
         place = f"{code.co_filename}:{code.co_firstlineno}"
         return None if is_internal(code) else f"the defaults{{way}} of {code.co_name} ({place})"
+    if _is_of_this_package(kind) and "as_holder" in _names_of_class(kind):
+        return referrer.as_holder()
     return None
 
 

@@ -445,7 +445,8 @@ def _ways(value: Any) -> Iterator[tuple[str, Any]]:
         return
     for path, leaf in pairs:
         if isinstance(leaf, ArrayImpl):
-            yield tree.keystr(path), leaf
+            # What an object holds by numbers alone is told by the object.
+            yield tree.keystr(path).partition("[<")[0], leaf
 
 
 def ways_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

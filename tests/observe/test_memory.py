@@ -38,6 +38,12 @@ def test_a_variable_of_the_users_may_be_an_underscore() -> None:
     ]
 
 
+def test_a_pullback_is_told_without_its_parts() -> None:
+    _, pullback = jx.vjp(jnp.sin, jnp.ones(97))
+    found = live({"pullback": pullback}, holders=False)
+    assert ("pullback",) in [one.names for one in found.arrays if one.type == "f32[97]"]
+
+
 def test_what_looks_is_told_as_no_holder() -> None:
     held = iter((jnp.ones(76543),))  # what holds it says nothing by its type
     assert [one.held_by for one in live({}).arrays if one.type == "f32[76543]"] == [()]

@@ -62,6 +62,10 @@ class KeptInputs:
         elif all(is_finite(inputs.traced[name]) for name in self.state):
             self.inputs, self.label = inputs, label
 
+    def as_holder(self) -> str:
+        """Say what holds the arrays, where live memory is listed."""
+        return f"the inputs of {self.label}, kept for %jx nan"
+
 
 def is_finite(value: Any) -> bool:
     """Whether no number in a pytree is NaN or infinite; unknown ones are taken for bad."""
