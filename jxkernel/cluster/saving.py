@@ -199,7 +199,7 @@ def load_variables(
     if said["ranks"] != size:
         raise ClusterError(
             f"{folder} was saved by {said['ranks']} ranks, and this cluster has {size}.",
-            instead=f"start one of {said['ranks']}",
+            instead=f"%jx cluster {said['ranks']} starts one of that size",
         )
     place = latest.parent / said["save"]
     told = [

@@ -43,6 +43,7 @@ def test_outputs_stand_once_where_ranks_agree(spmd, source, printed, shown):
         ("1 / rank", "ZeroDivisionError on rank 0: division by zero"),
         ("jnp.zeros(3) + jnp.zeros(2)", "ShapeMismatchError on all ranks: add got shapes (3,)"),
         ("1 +", "SyntaxError on all ranks: invalid syntax"),
+        ("raise ValueError('a\\nb')", "ValueError on all ranks: a\nb"),
         ("raise ValueError(rank)", "ValueError on rank 0: 0\nValueError on rank 1: 1"),
     ],
 )
@@ -189,7 +190,7 @@ def test_how_long_ranks_may_be_silent_is_set(pair):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("%jx cluster 3", "2 engines run already; first %jx cluster stop"),
+        ("%jx cluster 3", "2 engines run already; %jx cluster stop ends them"),
         ("%jx cluster two", "'two' is neither a number of engines nor one of show, stop,"),
         ("%%spmd fast\npass", "takes no words in its first line, got 'fast'"),
     ],

@@ -16,9 +16,9 @@ from jxkernel.jupyter.cluster.engines import Engines
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("%jx cluster", "there is no cluster yet: start one with %jx cluster 2"),
-        ("%jx cluster 0", "there is at least one engine, got 0"),
-        ("%jx cluster -1", "there is at least one engine, got -1"),
+        ("%jx cluster", "there is no cluster yet: %jx cluster 2 starts one"),
+        ("%jx cluster 0", "a cluster has at least one engine, got 0"),
+        ("%jx cluster -1", "a cluster has at least one engine, got -1"),
         (
             "%jx cluster 2 --hosts a",
             "%jx cluster N [--profile NAME] [--host ADDRESS] [--tls FOLDER]",
@@ -44,7 +44,7 @@ def test_a_profile_that_is_not_there_is_told_and_not_made(notebook, monkeypatch,
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     (tmp_path / "profile_slurm").mkdir()
     printed = notebook.attempt("%jx cluster 2 --profile slrum").printed
-    assert f"there is no profile 'slrum' in {tmp_path}, which has slurm: ipython profile" in printed
+    assert f"there is no profile 'slrum' in {tmp_path}, which has slurm; ipython profile" in printed
     assert [one.name for one in tmp_path.iterdir()] == ["profile_slurm"]
 
 

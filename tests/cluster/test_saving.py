@@ -58,6 +58,7 @@ def test_what_cannot_be_saved_is_told(pair, spmd, tmp_path):
         ("%jx cluster load", "%jx cluster load FOLDER [NAMES]"),
         ("%jx cluster load /absent", "There is no save in /absent"),
         ("%jx cluster save /proc/absent x", "Rank 0 cannot write to /proc/absent: No such file"),
+        ("%jx cluster save /proc/absent x", "save to a folder that all ranks can write to"),
     ],
 )
 def test_folders_that_do_not_serve_are_told(pair, line, message):

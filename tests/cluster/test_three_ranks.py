@@ -33,7 +33,7 @@ def test_survivors_go_on_from_one_place(plain_notebook):
     )
     assert isinstance(ran.error, ClusterError)
     told = plain_notebook.run("%jx cluster").value.text
-    assert "step differed between ranks: rank 0's is on all" in told
+    assert "step differed between ranks: all have that of rank 0 now" in told
     lacking = next(line for line in told.splitlines() if line.startswith("rank 2 has no "))
     assert {"mine", "rank"} <= set(re.findall(r"\w+", lacking))
     ran = plain_notebook.run("%%spmd\nprint(step)\nprint(globals().get('mine'))")

@@ -72,8 +72,8 @@ def test_whole_arrays_that_are_not_equal_are_told(pair, spmd):
         ("%jx cluster pull own", "own cannot be made here: "),
         ("%jx cluster diff x absent", "absent is not defined on any rank"),
         ("%jx cluster pull", "%jx cluster pull NAMES [--rank N] [--gather]"),
-        ("%jx cluster pull x --rank 7", "there are ranks 0 to 1"),
-        ("%jx cluster strict", "%jx cluster strict on|off"),
+        ("%jx cluster pull x --rank 7", "--rank takes a number from 0 to 1"),
+        ("%jx cluster strict", "write %jx cluster strict on, or off"),
     ],
 )
 def test_names_that_cannot_move_are_told(pair, spmd, line, message):

@@ -63,7 +63,7 @@ def cluster_of(session: Session) -> Cluster:
     """
     found = known_cluster(session)
     if found is None:
-        raise UsageError("there is no cluster yet: start one with %jx cluster 2")
+        raise UsageError("there is no cluster yet: %jx cluster 2 starts one")
     return found
 
 
@@ -85,9 +85,11 @@ def _start(session: Session, count: int, rest: list[str]) -> View:
     if known is not None:
         if known.size == count and not rest:
             return _show(session, [])
-        raise UsageError(f"%jx cluster: {known.size} engines run already; first %jx cluster stop")
+        raise UsageError(
+            f"%jx cluster: {known.size} engines run already; %jx cluster stop ends them"
+        )
     if count < 1:
-        raise UsageError(f"%jx cluster: there is at least one engine, got {count}")
+        raise UsageError(f"%jx cluster: a cluster has at least one engine, got {count}")
     _clusters[session] = Cluster(count, **_options(rest))
     return _show(session, [])
 
@@ -96,7 +98,7 @@ def _options(words: list[str]) -> dict[str, str]:
     names = {"--profile": "profile", "--host": "host", "--tls": "tls"}
     pairs = list(zip(words[::2], words[1::2], strict=False))
     if len(words) % 2 or any(flag not in names for flag, _ in pairs):
-        raise UsageError("%jx cluster N [--profile NAME] [--host ADDRESS] [--tls FOLDER]")
+        raise UsageError("write %jx cluster N [--profile NAME] [--host ADDRESS] [--tls FOLDER]")
     options = {names[flag]: value for flag, value in pairs}
     return {name: os.path.abspath(one) if name == "tls" else one for name, one in options.items()}
 
@@ -131,7 +133,7 @@ def _stop(session: Session, rest: list[str]) -> View:
 
 def _push(session: Session, rest: list[str]) -> View:
     if not rest:
-        raise UsageError("%jx cluster push NAMES")
+        raise UsageError("write %jx cluster push NAMES")
     found = cluster_of(session)
     push(found, session.shell.user_ns, rest)
     return text_view("", f"{', '.join(rest)}: on all {found.size} ranks.")
@@ -141,7 +143,7 @@ def _pull(session: Session, rest: list[str]) -> View:
     options, names = _pull_options(rest)
     found = cluster_of(session)
     if options["rank"] is not None and not 0 <= options["rank"] < found.size:
-        raise UsageError(f"%jx cluster pull: there are ranks 0 to {found.size - 1}")
+        raise UsageError(f"%jx cluster pull: --rank takes a number from 0 to {found.size - 1}")
     for name in names:
         session.shell.user_ns[name] = pull(found, name, **options)
     return text_view("", f"{', '.join(names)}: in the notebook.")
@@ -157,7 +159,7 @@ def _pull_options(words: list[str]) -> tuple[dict[str, Any], list[str]]:
         rank = int(number) if number.isdigit() else -1
         del words[place : place + 2]
     if not words or any(not word.isidentifier() for word in words):
-        raise UsageError("%jx cluster pull NAMES [--rank N] [--gather]")
+        raise UsageError("write %jx cluster pull NAMES [--rank N] [--gather]")
     return {"rank": rank, "gather": gather}, words
 
 
@@ -178,7 +180,7 @@ def _diff(session: Session, rest: list[str]) -> View:
 
 def _strict(session: Session, rest: list[str]) -> View:
     if rest not in (["on"], ["off"]):
-        raise UsageError("%jx cluster strict on|off")
+        raise UsageError("write %jx cluster strict on, or off")
     found = cluster_of(session)
     found.set_strict(rest == ["on"])
     compared = "every call" if rest == ["on"] else "the first call of each kind"
@@ -188,7 +190,7 @@ def _strict(session: Session, rest: list[str]) -> View:
 def _silence(session: Session, rest: list[str]) -> View:
     seconds = _positive(rest[0]) if len(rest) == 1 else None
     if seconds is None:
-        raise UsageError("%jx cluster silence SECONDS")
+        raise UsageError("write %jx cluster silence SECONDS")
     cluster_of(session).limits.silence = seconds
     return text_view("", f"A rank that does not answer for {seconds:g} s counts as lost.")
 
@@ -232,7 +234,7 @@ def _load(session: Session, rest: list[str]) -> View:
 
 def _folder(action: str, words: list[str]) -> tuple[str, list[str] | None]:
     if not words:
-        raise UsageError(f"%jx cluster {action} FOLDER [NAMES]")
+        raise UsageError(f"write %jx cluster {action} FOLDER [NAMES]")
     return os.path.abspath(words[0]), words[1:] or None
 
 

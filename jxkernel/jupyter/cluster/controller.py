@@ -173,7 +173,7 @@ class Cluster:
         taken = {rank: {name: given[name] for name in names} for rank, names in behind.items()}
         self._job("accept_later", {rank: (values,) for rank, values in taken.items()})
         for name in sorted({name for names in behind.values() for name in names}):
-            told.append(f"{name} differed between ranks: rank {source}'s is on all")
+            told.append(f"{name} differed between ranks: all have that of rank {source} now")
         return told
 
     def _absent(self, source: int, gone: Sequence[int]) -> list[str]:

@@ -121,7 +121,7 @@ def _look_for(profile: str) -> None:
         known = ", ".join(sorted(list_profiles_in(get_ipython_dir()))) or "none"
         raise UsageError(
             f"%jx cluster: there is no profile {profile!r} in {get_ipython_dir()}, which has "
-            f"{known}: ipython profile create --parallel --profile={profile}"
+            f"{known}; ipython profile create --parallel --profile={profile} makes one"
         ) from None
 
 

@@ -49,19 +49,17 @@ def _together(own: Mapping[int, Any], watch: Watch, size: int) -> RankError | No
     )
     if not groups:
         return None
-    parts = [
-        f"{name} on {'all ranks' if size == len(ranks) > 1 else ranks_named(ranks)}: "
-        f"{_head(message)}"
-        for ranks, (name, message) in groups
-    ]
-    traceback = [line for ranks, _ in groups for line in own[ranks[0]]["traceback"]]
-    return RankError("\n".join(parts), traceback=traceback, details=_left(watch))
-
-
-def _head(message: str) -> str:
-    """Return the first line: all of them stand in the traceback above."""
-    first, _, more = message.partition("\n")
-    return f"{first} …" if more else first
+    parts, heads, traceback = [], [], []
+    for ranks, (name, message) in groups:
+        who = f"{name} on {'all ranks' if size == len(ranks) > 1 else ranks_named(ranks)}"
+        lines = own[ranks[0]]["traceback"]
+        first, _, more = message.partition("\n")
+        parts.append(f"{who}: {message}")
+        heads.append(f"{who}: {first} …" if lines and more else parts[-1])
+        traceback += lines
+    left = _left(watch)
+    summary = "\n".join([*heads, *left])
+    return RankError("\n".join(parts), traceback=traceback, summary=summary, details=left)
 
 
 def _of_their_own(errors: Mapping[int, Any]) -> dict[int, Any]:
@@ -86,6 +84,6 @@ def _left(watch: Watch) -> tuple[str, ...]:
     verb = "has" if len(watch.stuck) == 1 else "have"
     name = ranks_named(watch.stuck)
     return (
-        f"{name[0].upper()}{name[1:]} {verb} not come out of a program that waits for others; the "
-        "next cell forms the group anew.",
+        f"{name[0].upper()}{name[1:]} {verb} not come out of this cell, and may still wait there. "
+        "The next cell forms the group anew.",
     )

@@ -61,7 +61,7 @@ def describe_error(shell: Any, error: BaseException) -> dict[str, Any]:
 
 
 def _traceback_lines(shell: Any, error: BaseException) -> list[str]:
-    """Return the lines above an error's message: none where they tell a user nothing."""
+    """Return the lines above an error's message: a user's own, and of a magic's none."""
     kind, is_of_user = type(error), _has_users(error.__traceback__)
     if isinstance(error, JXError) and is_of_user:
         hide_internal_frames(error)
@@ -69,8 +69,10 @@ def _traceback_lines(shell: Any, error: BaseException) -> list[str]:
     if isinstance(error, SyntaxError):
         entries = traceback.extract_tb(trace) if is_of_user else []
         return list(shell.SyntaxTB.structured_traceback(kind, error, entries))
-    if isinstance(error, UsageError) or (isinstance(error, JXError | OSError) and not is_of_user):
+    if isinstance(error, UsageError):
         return []
+    if isinstance(error, JXError | OSError) and not is_of_user:
+        return [f"{kind.__name__}: {error}"]
     return list(shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=0))
 
 
