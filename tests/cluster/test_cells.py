@@ -79,7 +79,9 @@ def test_errors_show_the_users_lines_alone(spmd, source, told, hidden):
 
 
 def test_a_warning_stands_once(spmd):
-    ran = spmd("import warnings\nwarnings.warn('careful', stacklevel=1)")
+    ran = spmd(
+        "import warnings\nwith warnings.catch_warnings(action='always'): warnings.warn('careful')"
+    )
     assert "UserWarning: careful" in ran.printed
     assert "[rank" not in ran.printed
 
