@@ -931,21 +931,16 @@ class RankError(ClusterError):
 
     Args:
       what: each error with the ranks that have it.
-      traceback: the lines of the tracebacks, as the ranks printed them.
-      summary: what is shown below these: it need not say again what they say; ``what`` if empty.
+      traceback: the lines to show: the ranks' own, not those that brought them here.
     """
 
-    def __init__(
-        self, what: str = "", *, traceback: Sequence[str] = (), summary: str = "", **parts: Any
-    ) -> None:
+    def __init__(self, what: str = "", *, traceback: Sequence[str] = (), **parts: Any) -> None:
         super().__init__(what, **parts)
         self.traceback = tuple(traceback)
-        self.summary = summary
 
     def _render_traceback_(self) -> list[str]:
-        """Return what IPython shows: the ranks' own lines, not those that brought them here."""
-        gap = [""] if self.traceback else []
-        return [*self.traceback, *gap, f"{type(self).__name__}: {self.summary or self}"]
+        """Return what IPython shows."""
+        return [*self.traceback] or [f"{type(self).__name__}: {self}"]
 
 
 class TraceLimitError(JXError, AssertionError):

@@ -26,7 +26,7 @@ SETTINGS = {
         "jxkernel.jupyter.cluster.comm._TRY_SECONDS": 20,
     },
     ("clusters", "the first 10,000 calls"): {"jxkernel.cluster.guard._MOST_CALLS": 10_000},
-    ("clusters", "one that stays in C++ after\n1.2 s"): {
+    ("clusters", "still in C++ after 1.2 s"): {
         "jxkernel.jupyter.cluster.watch.Limits.interrupt": 1.2
     },
     ("clusters", "seven unless said"): {"jxkernel.jupyter.cluster.watch.Limits.silence": 7},

@@ -58,8 +58,9 @@ def _together(own: Mapping[int, Any], watch: Watch, size: int) -> RankError | No
         heads.append(f"{who}: {first} …" if lines and more else parts[-1])
         traceback += lines
     left = _left(watch)
-    summary = "\n".join([*heads, *left])
-    return RankError("\n".join(parts), traceback=traceback, summary=summary, details=left)
+    last = "\n".join([*heads, *left])
+    shown = [*traceback, *([""] if traceback else []), f"{RankError.__name__}: {last}"]
+    return RankError("\n".join(parts), traceback=shown, details=left)
 
 
 def _of_their_own(errors: Mapping[int, Any]) -> dict[int, Any]:
