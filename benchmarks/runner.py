@@ -104,9 +104,17 @@ def _note(family: str, rows: Sequence[Row]) -> str:
     where = ", on one core" if family in ON_ONE_CORE else ""
     lengths = sorted({metric.operations for metric in FAMILIES[family]} - {1})
     if not lengths:
-        return f"Figures of one run{where}; {_middle(rows)}."
+        return f"Figures of one run{where}; {_middle(rows)}.{_REASONS.get(family, '')}"
     programs = f"programs of {', '.join(map(str, lengths))} operations"
     return f"Figures per operation, in {programs}{where}."
+
+
+_REASONS = {
+    "sparse": " Places that are closed over are constants, which real jax writes into the program: "
+    "XLA takes them apart while it compiles. Here a program gets its constants, and takes their "
+    "columns apart at each call; that all lie in bounds is found out when it is traced."
+}
+"""What a reader should know of a family's figures."""
 
 
 def _middle(rows: Sequence[Row]) -> str:

@@ -542,3 +542,24 @@ def test_older_matrices_multiply_vectors_and_matrices_alone():
     same((COO_MAT @ CSR_MAT.transpose()).todense(), M @ M.T)
     same(BCSR_MAT @ W, M @ W)
     same((BCSR_MAT @ COO_MAT.transpose()).todense(), M @ M.T)
+
+
+@pytest.mark.parametrize(
+    ("places", "compared"),
+    [([[0, 1], [2, 0]], False), ([[0, 1], [3, 2]], True), ([[0, -1], [2, 0]], True)],
+    ids=["in bounds", "beyond", "negative"],
+)
+def test_places_closed_over_are_compared_only_where_one_is_out_of_bounds(places, compared):
+    indices = jnp.array(places)
+
+    def product(data, vector, indices):
+        return sparse.BCOO((data, indices), shape=(3, 2)) @ vector
+
+    closing = jx.jit(lambda data, vector: product(data, vector, indices))
+    args = jnp.array([2.0, 5.0]), jnp.array([10.0, 100.0])
+    assert ("compare" in closing.lower(*args).as_text()) == compared
+    wanted = jx.jit(product)(*args, indices)
+    np.testing.assert_array_equal(closing(*args), wanted)
+    gradient = jx.jit(jx.jacrev(closing, (0, 1)))(*args)
+    for found, known in zip(gradient, jx.jacrev(product, (0, 1))(*args, indices), strict=True):
+        np.testing.assert_array_equal(found, known)

@@ -8,6 +8,7 @@ import numpy as np
 
 from jxkernel import numpy as jnp
 from jxkernel.core.jaxpr import Value
+from jxkernel.core.trace import is_unknown
 from jxkernel.experimental.sparse.formats import BCOO, BCSR, made, made_rows
 from jxkernel.experimental.sparse.storing import (
     bcoo_extract,
@@ -19,6 +20,7 @@ from jxkernel.experimental.sparse.storing import (
     places_of,
     within,
 )
+from jxkernel.higher_order.references import staging
 from jxkernel.primitives.conv.conv_numbers import padtype_to_pads
 from jxkernel.transforms.composed import Composed
 
@@ -82,22 +84,47 @@ def _axes(*groups: Sequence[int]) -> tuple[tuple[int, ...], ...]:
 
 def _sparse_dense(lhs: BCOO, rhs: Any, axes: tuple[tuple[int, ...], ...], dtype: Any) -> Any:
     return bcoo_dot_general_p.bind(
-        lhs.data, lhs.indices, rhs, sizes=lhs._sizes, axes=axes, dtype=np.dtype(dtype)
+        *(lhs.data, lhs.indices, rhs),
+        sizes=lhs._sizes,
+        axes=axes,
+        dtype=np.dtype(dtype),
+        in_bounds=_known_in_bounds(lhs),
     )
 
 
+def _known_in_bounds(mat: BCOO) -> bool:
+    """Whether all places are known to be in bounds: those that a staged function closes over.
+
+    Then nothing need be compared at each call.
+    """
+    if staging() is None or is_unknown(mat.indices) or mat.n_batch or mat.n_dense:
+        return False
+    places = np.asarray(mat.indices)
+    return bool(np.all((places >= 0) & (places < np.array(mat.shape))))
+
+
 def _met(
-    data: Value, indices: Value, rhs: Value, *, sizes: tuple[int, ...], axes: Any, dtype: Any
+    data: Value,
+    indices: Value,
+    rhs: Value,
+    *,
+    sizes: tuple[int, ...],
+    axes: Any,
+    dtype: Any,
+    in_bounds: bool = False,
 ) -> Any:
     """Add the product of each stored element and what it meets to the place where it belongs."""
     lc, rc, lb, rb = map(list, axes)
     lhs = bcoo_update_layout(made(data, indices, sizes), n_batch=0, n_dense=0)
     free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
     table, places = rhs.transpose(*rb, *rc, *rhs_free), columns(lhs.indices)
+    if in_bounds:
+        # Unsigned numbers are not compared with zero, to be counted from the end.
+        places = tuple([place.astype(np.uint32) for place in places])
     # What lies beyond an axis meets zeros, or has no place among the sums: it counts for nothing.
     if lb or lc:
         meets = tuple([places[axis] for axis in lb + lc])
-        met = table.at[meets].get(mode="fill", fill_value=0)
+        met = table.at[meets].get(**(_KNOWN if in_bounds else _FILLED))
     else:
         met = jnp.broadcast_to(table, (lhs.nse, *table.shape))
     elements = lhs.data.astype(dtype)
@@ -106,8 +133,12 @@ def _met(
         return jnp.tensordot(elements, met.astype(dtype), 1)
     products = elements.reshape(-1, *[1] * len(rhs_free)) * met.astype(dtype)
     kept = tuple([places[axis] for axis in lb + free])
-    return jnp.zeros(shape, dtype).at[kept].add(products, mode="drop")
+    return jnp.zeros(shape, dtype).at[kept].add(products, **(_KNOWN if in_bounds else _DROPPED))
 
+
+_KNOWN: dict[str, Any] = {"mode": "promise_in_bounds"}
+_FILLED: dict[str, Any] = {"mode": "fill", "fill_value": 0}
+_DROPPED: dict[str, Any] = {"mode": "drop"}
 
 bcoo_dot_general_p = Composed("bcoo_dot_general", _met, linear=(0, 2))
 
