@@ -31,8 +31,11 @@ OWN = ROOT / "docs/book"
 EXPLANATION = (
     "for-jax-users",
     "architecture",
+    "house",
     "differences",
     "correctness",
+    "findings",
+    "numerics",
     "benchmarks",
     "scaling",
 )

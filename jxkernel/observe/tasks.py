@@ -204,7 +204,8 @@ def task(
         of what was handed in whose ``AssertionError`` says what is missing.
       grads: up to which order the derivatives must agree with finite differences, in the first
         case.
-      max_eqns: how many equations the program of the first case may have, inner programs included.
+      max_eqns: how many equations the program of the first case may have, inner programs included;
+        an answer that cannot be traced has failed then.
       max_traces: how many traces all cases together may take.
       tolerance: how far values may be off, relative and absolute.
 
