@@ -6,6 +6,7 @@ Packages define classes of these at their own import, and use them when their us
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from jxkernel._lazy import lazy_names
 from jxkernel.core.avals import ShapedArray as AbstractValue
 from jxkernel.primitives.shape.broadcast import instantiate as instantiate_zeros
 
@@ -18,6 +19,8 @@ __all__ = [
     "instantiate_zeros",
     "register_hitype",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__)
 
 
 def _refuse(what: str) -> NoReturn:

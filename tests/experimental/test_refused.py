@@ -34,6 +34,11 @@ def test_what_has_nothing_behind_it_says_so_where_it_is_used(use, said):
         use()
 
 
+def test_a_definition_that_is_not_here_is_refused_with_a_reason():
+    with pytest.raises(AttributeError, match="knows of types above arrays: register the class as"):
+        hijax.VJPHiPrimitive  # noqa: B018
+
+
 def test_definitions_are_taken():
     hijax.register_hitype(int, type)
     assert hijax.aval_property(len).fget is hijax.aval_method(len).fun is len
