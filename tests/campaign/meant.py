@@ -483,6 +483,29 @@ TABLE = (
         leaves=_where(lambda a, b: np.isnan(a) & (np.abs(b) == 1)),
     ),
     Meant(
+        "value",
+        "A norm has the slope 0 at 0 (the page of differences).",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\bnorm\(",
+        leaves=_where(lambda a, b: np.isnan(b) & (a == 0)),
+    ),
+    Meant(
+        "value",
+        "The determinant of a matrix with an infinite pivot is infinite, as in NumPy.",
+        made=r"slogdet\(",
+        leaves=_where(lambda a, b: np.isnan(b) & np.isposinf(a)),
+    ),
+    Meant(
+        "value",
+        "A normal density in 16 bits is computed so that its square does not overflow.",
+        made=r"norm\.logpdf\(",
+        leaves=_where(lambda a, b: np.isfinite(a) & np.isneginf(b)),
+    ),
+    Meant(
+        "array for TypedNdArray",
+        "What a function that was traced gives is an array, of no elements too.",
+        program=r"own_",
+    ),
+    Meant(
         "refused",
         "What is no reference, type, length or number of the dtype is refused where it is given.",
         program=r"result = jax\.",
