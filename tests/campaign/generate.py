@@ -12,7 +12,8 @@ MORE = 7
 """How many further arguments of the same types a program is given that computes values."""
 
 X64 = "jax.config.update('jax_enable_x64', True)\n"
-NESTED = (*nesting.ANY_ORDER, nesting.WHILE, nesting.OWN_VJP, *nesting.BOXED)
+FORWARD_OR_BACK = (*nesting.ANY_ORDER, nesting.WHILE, nesting.OWN_VJP)
+NESTED = (*FORWARD_OR_BACK, *nesting.BOXED, *nesting.COMPLEX)
 
 
 def generate(seed: str, way: str) -> str:

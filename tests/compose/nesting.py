@@ -130,6 +130,28 @@ def _repeated(template: str) -> Kind:
     return write
 
 
+def _of_complex(template: str) -> Kind:
+    """Return a kind that differentiates ``g`` by a complex value; its result is made complex."""
+
+    def write(w: Writer) -> Value | None:
+        a = w.pick(lambda v: v.kind == "c" and moderate(v))
+        if a is None:
+            return None
+        g = w.function([a])
+        whole = f"lambda u: {g.text}(u) * jnp.array(1 + 0.5j, {a.text}.dtype)"
+        text = template.format(g=f"({whole})", total=f"lambda u: total(({whole})(u))", a=a.text)
+        return a.called(_tamed(text), bound=1.0)
+
+    return write
+
+
+COMPLEX: tuple[Kind, ...] = (
+    _of_complex("jax.grad({total}, holomorphic=True)({a})"),
+    _of_complex("jax.vjp({g}, {a})[1]({g}({a}))[0]"),
+    _of_complex("jax.jvp({total}, ({a},), (jnp.cos({a}),))[1] * {a}"),
+)
+"""Derivatives by complex numbers, holomorphic or not."""
+
 FORWARD: tuple[Kind, ...] = (
     _called_with("jax.jvp({g}, ({a},), (jnp.cos({a}),))[1]", derivative=True),
     _called_with("jax.jvp({g}, ({a},), (jnp.cos({a}),))[0]"),
