@@ -14,6 +14,7 @@ from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.zeros import constant_beside
+from jxkernel.errors import KeyTypeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -522,6 +523,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
 
     Raises:
       NotImplementedError: ``out`` is given.
+      KeyTypeError: ``a`` is of keys.
 
     The derivative is zero.
 
@@ -531,6 +533,8 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     refuse_out("round", out)
     aval = argument_aval("round", a)
     decimals = whole_number("round", "decimals", decimals)
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        raise KeyTypeError("round", aval.short())
     if aval.dtype not in dtypes.INEXACT:
         if decimals >= 0:
             return cast(a, aval.dtype, aval.weak_type)

@@ -69,6 +69,16 @@ TABLE = (
         r"must be a one-dimensional array",
         r"percentile\(.*keepdims",
     ),
+    Accepted(
+        "A new axis and a boolean make axes of size 1, as in NumPy: x[None, True] is (1, 1, n).",
+        r"Dimension must be 3 for cross",
+        r"None, True",
+    ),
+    Accepted(
+        "A percentile of a number, of all axes, is a number under vmap too.",
+        r"transpose permutation isn't a permutation",
+        r"percentile\(.*keepdims",
+    ),
     Accepted("A condition that is known is known under a trace too.", r"compress"),
     Accepted("Integers are rounded to tens, as in NumPy.", r"integer np.round not"),
     Accepted("A variance has the dtype that is asked for.", r"numpy.var does not yet"),
@@ -126,7 +136,7 @@ TABLE = (
     Accepted(
         "Refused here too by now: the next run strikes it from the record.",
         r"argument: 'axes'|SimpleNamespace|hankel: r must|not a valid JAX type|masked arrays are"
-        r"|argument of ManualAxisType|integer_pow does not accept",
+        r"|argument of ManualAxisType|integer_pow does not accept|Cannot interpret 'key<fry>'",
     ),
     Accepted("Modules are there without being imported.", r"has no attribute 'flatten_util'"),
 )

@@ -407,6 +407,7 @@ REFUSED = [
     ("not a valid array type", lambda: lax.broadcast_like(object(), 0)),
     ("integer_pow does not accept dtype bool", lambda: lax.integer_pow(V > 0, 1)),
     ("not callable", lambda: jx.checkpoint_policies()),
+    ("keys are no numbers", lambda: jnp.around(jx.random.key(0))),
     ("takes a set of mesh axes, got 1", lambda: jx.sharding.ManualAxisType(varying=1)),
 ]
 
