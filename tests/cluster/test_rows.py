@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jxkernel.jupyter.cluster.outputs import Output, Outputs
-from jxkernel.jupyter.cluster.rows import Given, Rows, folded
+from jxkernel.jupyter.cluster.rows import Given, Rows, folded, grouped
 
 
 def printed(*texts, calls=0):
@@ -15,6 +15,11 @@ def printed(*texts, calls=0):
 def taken(rows):
     """The rows that are whole, each piece with its ranks."""
     return [[(ranks, one.text) for ranks, one in folded(row)] for row in rows.whole()]
+
+
+def test_groups_stand_in_the_order_of_their_ranks_whichever_answered_first():
+    assert grouped({2: "a", 1: "b", 0: "a"}) == [([0, 2], "a"), ([1], "b")]
+    assert grouped({1: [], 0: {}}) == [([0], {}), ([1], [])]
 
 
 def test_a_row_waits_for_the_ranks_that_may_still_add_to_it():

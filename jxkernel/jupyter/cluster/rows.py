@@ -151,9 +151,9 @@ class Rows:
 
 
 def grouped(values: Mapping[int, Any]) -> list[tuple[list[int], Any]]:
-    """Return the values that differ, each with its ranks."""
+    """Return the values that differ, each with its ranks, the one of the least rank first."""
     groups: list[tuple[list[int], Any]] = []
-    for rank, value in values.items():
+    for rank, value in sorted(values.items(), key=lambda told: told[0]):
         for ranks, known in groups:
             if known == value:
                 ranks.append(rank)

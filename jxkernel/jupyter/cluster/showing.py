@@ -38,7 +38,7 @@ class _Display:
 
     def show(self) -> None:
         """Show it, or show it anew."""
-        groups = grouped(dict(sorted(self._bundles.items())))
+        groups = grouped(self._bundles)
         is_one = len(groups) == 1 and len(groups[0][0]) == self._size
         data, metadata = groups[0][1] if is_one else (_together(groups), {})
         if self._handle is None:
