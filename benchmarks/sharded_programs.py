@@ -96,9 +96,10 @@ def _products(library: Library, devices: Sequence[Any]) -> tuple[Any, tuple[Any,
 
 def _exchange(library: Library, devices: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
     spec, columns = (library.sharding.PartitionSpec(*entries) for entries in ("x", (None, "x")))
+    lax = library.lax  # loaded here: at its first use the trace would load it
 
     def local(x: Any) -> Any:
-        return library.lax.all_to_all(x, "x", 1, 0, tiled=True)
+        return lax.all_to_all(x, "x", 1, 0, tiled=True)
 
     function = library.api.jit(
         library.api.shard_map(local, mesh=_line(library, devices), in_specs=spec, out_specs=columns)
