@@ -49,6 +49,7 @@ class _Custom(Carrier):
 
     kind = ""
     rule_name = ""
+    first_rule, given_back = "", ""
 
     def __init__(
         self,
@@ -106,6 +107,19 @@ class _Custom(Carrier):
     def _references(self, given: Sequence[Any], closed: Sequence[Ref]) -> ReferencesOfCall:
         static = self.nondiff.positions(len(given))
         return ReferencesOfCall(self.kind, self.name, given, static, closed)
+
+    def _pair(self, rule: Callable[..., Any], pair: Any) -> Any:
+        """Return what a rule returned, which must be a pair.
+
+        Raises:
+          TypeError: it is none.
+        """
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"the {self.first_rule} rule {function_name(rule)} of {self.name} must return a "
+                f"pair {self.given_back}, got {pair!r:.100} of type {type(pair).__name__}"
+            )
+        return pair
 
     def _lend(self, refs: ReferencesOfCall, given: Sequence[Any]) -> Any:
         raise NotImplementedError
@@ -219,6 +233,7 @@ class custom_jvp(_Custom):
 
     kind = "custom_jvp"
     rule_name = "defjvp"
+    first_rule, given_back = "jvp", "(result, tangent)"
 
     def __init__(
         self,
@@ -329,19 +344,6 @@ class custom_jvp(_Custom):
 
         return flat
 
-    def _pair(self, rule: Callable[..., Any], pair: Any) -> Any:
-        """Return what the rule returned, which must be a pair.
-
-        Raises:
-          TypeError: it is none.
-        """
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(
-                f"the jvp rule {function_name(rule)} of {self.name} must return a pair "
-                f"(result, tangent), got {pair!r:.100} of type {type(pair).__name__}"
-            )
-        return pair
-
     def _tangents(
         self, rule: Callable[..., Any], tangent: Any, outs: Sequence[Any], structure: Any
     ) -> list[Any]:
@@ -435,6 +437,7 @@ class custom_vjp(_Custom):
 
     kind = "custom_vjp"
     rule_name = "defvjp"
+    first_rule, given_back = "fwd", "(result, residuals)"
 
     def __init__(
         self,
@@ -553,19 +556,6 @@ class custom_vjp(_Custom):
             return outs, residuals, back
 
         return flat
-
-    def _pair(self, fwd: Callable[..., Any], pair: Any) -> Any:
-        """Return what the way there returned, which must be a pair.
-
-        Raises:
-          TypeError: it is none.
-        """
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError(
-                f"the fwd rule {function_name(fwd)} of {self.name} must return a pair "
-                f"(result, residuals), got {pair!r:.100} of type {type(pair).__name__}"
-            )
-        return pair
 
 
 def _is_flagged(value: Any) -> bool:

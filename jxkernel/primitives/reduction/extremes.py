@@ -10,6 +10,7 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.primitives.elementwise.compare import comparison_kind
+from jxkernel.primitives.shape.broadcast import append_reduction
 
 __all__ = ["loses_nan", "lower_extreme", "lower_position", "with_nan"]
 
@@ -47,24 +48,24 @@ def lower_extreme(
     """
     shape, dtype = aval.shape, aval.dtype
     if loses_nan(context, aval):
-        numbers = _reduced(context, x, aval, axes, operation, start)
+        numbers = append_reduction(context, x, aval, axes, operation, start)
 
         def spread(flags: Any, flag: ShapedArray) -> Any:
-            return _reduced(context, flags, flag, axes, "stablehlo.maximum", 0)
+            return append_reduction(context, flags, flag, axes, "stablehlo.maximum", 0)
 
         return with_nan(context, x, aval, numbers, _left(shape, axes), spread)
     rows = _rows(context, shape, dtype, axes)
     if not rows:
-        return _reduced(context, x, aval, axes, operation, start)
+        return append_reduction(context, x, aval, axes, operation, start)
     left = shape[: len(shape) - len(axes)]
     rest = prod(shape[len(left) :]) // rows
     parts = (*left, rows, rest)
     x = context.value("stablehlo.reshape", hlo.tensor_type(parts, dtype), (x,))
-    x = _reduced(context, x, ShapedArray(parts, dtype), (len(left),), operation, start)
+    x = append_reduction(context, x, ShapedArray(parts, dtype), (len(left),), operation, start)
     few = ShapedArray((*left, rest), dtype)
     # XLA would make one reduction of the two.
     x = context.value("stablehlo.optimization_barrier", hlo.tensor_type(few.shape, dtype), (x,))
-    return _reduced(context, x, few, (len(left),), operation, start)
+    return append_reduction(context, x, few, (len(left),), operation, start)
 
 
 def _rows(context: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...]) -> int:
@@ -116,25 +117,6 @@ def with_nan(
     return context.value(
         "stablehlo.select", hlo.tensor_type(shape, aval.dtype), (some, nan, extremes)
     )
-
-
-def _reduced(
-    context: Any, x: Any, aval: ShapedArray, axes: tuple[int, ...], operation: str, start: Any
-) -> Any:
-    scalar = hlo.tensor_type((), aval.dtype)
-    reduction = context.op(
-        "stablehlo.reduce",
-        (hlo.tensor_type(_left(aval.shape, axes), aval.dtype),),
-        (x, context.constant(start, aval.dtype)),
-        {"dimensions": hlo.dense_i64_array(tuple(sorted(axes)))},
-        regions=1,
-    )
-
-    def body(inner: Any, a: Any, b: Any) -> tuple[Any]:
-        return (inner.value(operation, scalar, (a, b)),)
-
-    context.region(reduction, 0, (scalar, scalar), body)
-    return reduction.result
 
 
 def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -221,15 +221,27 @@ def lower_reduction(
       start: its neutral element.
       wide: the dtype to accumulate in, where not the operand's own.
     """
-    aval, out = context.avals_in[0], context.avals_out[0]
-    dtype = wide or aval.dtype
+    aval = context.avals_in[0]
     if wide is not None:
         x = context.value("stablehlo.convert", hlo.tensor_type(aval.shape, wide), (x,))
+    value = append_reduction(
+        context, x, aval.update(dtype=wide or aval.dtype), axes, operation, start
+    )
+    if wide is not None:
+        value = context.value("stablehlo.convert", context.out_type, (value,))
+    return value
+
+
+def append_reduction(
+    context: Any, x: Any, aval: ShapedArray, axes: tuple[int, ...], operation: str, start: Any
+) -> Any:
+    """Append ``stablehlo.reduce`` of a value of any type; see ``lower_reduction``."""
+    dtype = aval.dtype
     scalar = hlo.tensor_type((), dtype)
-    kind = hlo.tensor_type(out.shape, dtype)
-    reduce = context.op(
+    left = tuple([size for axis, size in enumerate(aval.shape) if axis not in axes])
+    reduction = context.op(
         "stablehlo.reduce",
-        (kind,),
+        (hlo.tensor_type(left, dtype),),
         (x, context.constant(start, dtype)),
         {"dimensions": hlo.dense_i64_array(tuple(axes))},
         regions=1,
@@ -238,11 +250,8 @@ def lower_reduction(
     def step(inner: Any, a: Any, b: Any) -> tuple[Any]:
         return (inner.value(operation, scalar, (a, b)),)
 
-    context.region(reduce, 0, (scalar, scalar), step)
-    value = reduce.result
-    if wide is not None:
-        value = context.value("stablehlo.convert", context.out_type, (value,))
-    return value
+    context.region(reduction, 0, (scalar, scalar), step)
+    return reduction.result
 
 
 def accumulation_dtype(dtype: Any) -> Any:
