@@ -296,6 +296,17 @@ REFUSED = {
         "no elements",
     ),
     "booleans counted": (lambda: jnp.arange(3, dtype=bool), "booleans are not counted"),
+    "complex numbers counted": (lambda: jnp.arange(3j), "stop of dtype complex64: complex numbers"),
+    "a grid up to a complex number": (
+        lambda: jnp.mgrid[0:2, 0:3j],
+        "complex numbers have no order",
+    ),
+    "a grid of no slice": (
+        lambda: jnp.mgrid[0:2, ...],
+        r"mgrid takes slices, such as mgrid\[0:3\]",
+    ),
+    "an open grid of a number": (lambda: jnp.ogrid[0], "ogrid takes slices"),
+    "a directive of no numbers": (lambda: jnp.r_["a", ONES], "directive 'a': it is one to three"),
     "where of a number": (lambda: jnp.where(1), "nonzero of a scalar"),
     "an array as a dtype": (lambda: jnp.zeros(3, jnp.ones(1, int)), "an array is no dtype"),
     "cross products in the plane": (lambda: jnp.cross(ONES, ONES), "3 elements, got 2 and 2"),

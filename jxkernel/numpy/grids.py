@@ -172,11 +172,13 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- mgrid, ogrid, r_, c_
 
 
-def _line(part: slice) -> Any:
+def _line(name: str, part: Any) -> Any:
     """Return the numbers of a slice; a complex step is a count, both ends included."""
+    if not isinstance(part, slice):
+        raise TypeError(f"{name} takes slices, such as {name}[0:3], got {part!r}")
     start = 0 if part.start is None else part.start
     step = 1 if part.step is None else part.step
-    if isinstance(step, complex):
+    if isinstance(step, (complex, np.complexfloating)):
         return linspace(start, part.stop, int(abs(step)))
     return arange(start, part.stop, step)
 
@@ -192,9 +194,9 @@ class _Mesh:
         )
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return _line(key)
-        lines = promote_dtypes(self.name, *[_line(part) for part in key])
+        if not isinstance(key, (tuple, list)):
+            return _line(self.name, key)
+        lines = promote_dtypes(self.name, *[_line(self.name, part) for part in key])
         grids = meshgrid(*lines, indexing="ij", sparse=self.sparse)
         return list(grids) if self.sparse else stack(grids)
 
@@ -219,7 +221,9 @@ class _Joiner:
         axis, rank, place = self.axis, self.rank, self.place
         if parts and isinstance(parts[0], str):
             axis, rank, place = self._directive(parts.pop(0))
-        arrays = [_line(part) if isinstance(part, slice) else asarray(part) for part in parts]
+        arrays = [
+            _line(self.name, part) if isinstance(part, slice) else asarray(part) for part in parts
+        ]
         rank = max([rank, *(array.ndim for array in arrays)])
         return concatenate([_raised(array, rank, place) for array in arrays], axis)
 
@@ -228,9 +232,12 @@ class _Joiner:
             raise NotImplementedError(
                 f"{self.name}[{text!r}, ...] makes matrices, which NumPy drops"
             )
-        numbers = [int(part) for part in text.split(",")]
-        if len(numbers) > 3:
-            raise ValueError(f"{self.name} got directive {text!r}: it has at most three numbers")
+        try:
+            numbers = list(map(int, text.split(",")))
+        except ValueError:
+            numbers = []
+        if not 0 < len(numbers) <= 3:
+            raise ValueError(f"{self.name} got directive {text!r}: it is one to three numbers")
         return tuple(numbers + [self.axis, self.rank, self.place][len(numbers) :])  # type: ignore[return-value]  # three by construction
 
     def __repr__(self) -> str:

@@ -68,6 +68,7 @@ def arange(
     Raises:
       ConcretizationTypeError: an argument is traced, so the length is not known.
       TypeError: an argument is no number, or ``dtype`` is bool.
+      ValueError: an argument is complex.
       ZeroDivisionError: ``step`` is 0.
 
     >>> import jxkernel.numpy as jnp
@@ -132,6 +133,11 @@ def _concrete_number(argument: str, x: Any) -> Any:
     if aval.shape:
         raise TypeError(f"arange takes scalars, got an array of shape {aval.shape}")
     kind = dtypes.scalar_type_of(aval.dtype)
+    if kind is complex:
+        raise ValueError(
+            f"arange got {argument} of dtype {aval.dtype.name}: complex numbers have "
+            "no order, take the real part"
+        )
     if kind is not int and isinstance(x, Tracer) and not is_unknown(x):
         raise ConcretizationTypeError(
             x.describe_type(),
