@@ -29,6 +29,8 @@ def record(
 ) -> Callable[[ClassT], ClassT]:
     """Make a slotted dataclass of the decorated class, whose methods do not use ``super()``.
 
+    A ``__repr__`` of its own stays.
+
     Args:
       frozen: whether its fields cannot be assigned; then it has a hash.
       eq: whether instances of equal fields are equal; else each equals only itself.
@@ -47,7 +49,7 @@ def record(
         members["__record__"] = own
         members["__match_args__"] = tuple(name for name, f in own.items() if not f.kw_only)
         members["__init__"] = _initializer(cls, own)
-        members.update(_METHODS)
+        members = {**_METHODS, **members}
         members.update(_equality(own, frozen) if eq else {})
         members.update(_FROZEN if frozen else {})
         made: Any = type(cls)(cls.__name__, cls.__bases__, members)

@@ -160,3 +160,14 @@ def test_a_record_checks_itself_once_it_is_made() -> None:
     assert Positive(3).value == 3
     with pytest.raises(ValueError, match="-3 is not positive"):
         Positive(-3)
+
+
+def test_a_repr_of_its_own_stays() -> None:
+    @record()
+    class Named:
+        name: str
+
+        def __repr__(self) -> str:
+            return f"the {self.name}"
+
+    assert repr(Named("first")) == "the first"

@@ -30,6 +30,7 @@ from jxkernel.primitives.elementwise.compare import eq
 from jxkernel.primitives.elementwise.convert import convert_element_type_p
 from jxkernel.primitives.indexing.slicing import slice_in_dim
 from jxkernel.primitives.shape.reshape import reshape
+from jxkernel.records import record
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import pull_back
 
@@ -321,7 +322,8 @@ def linear_transpose(
       reduce_axes: an older argument, which must be empty.
 
     Returns:
-      a function from a cotangent of the result to a tuple with a cotangent per argument.
+      a function from a cotangent of the result to a tuple with a cotangent per argument.  It is a
+      pytree whose leaves are what ``fun`` closes over, so ``jit`` may return it or take it.
 
     Raises:
       TypeError: ``fun`` is not callable, or an argument or result is neither real nor complex, nor
@@ -353,20 +355,47 @@ def linear_transpose(
             f"to integers, and {function_name(fun)} has {' '.join(a.short() for a in every)}"
         )
 
-    @filtered
-    def transposed(cotangent: Any) -> tuple[Any, ...]:
-        """Return the cotangents of the arguments for one of the result."""
-        leaves, structure = tree.flatten(cotangent)
-        wanted = [aval.short() for aval in program.out_avals]
-        found = [abstractify(leaf) for leaf in leaves]
-        if structure != out_tree or [aval.short() for aval in found] != wanted:
-            raise TypeError(
-                f"the transpose of {function_name(fun)} takes a cotangent of structure {out_tree} "
-                f"and types {' '.join(wanted)}, got {structure} and "
-                f"{' '.join(aval.short() for aval in found)}"
-            )
-        pulled = zip(pull_back(program, (True,) * len(avals), [], leaves), avals, strict=True)
-        every = [Zero(aval) if type(ct) is Zero else ct for ct, aval in pulled]
-        return in_tree.unflatten(derivatives(every))
+    transposed = _Transposed(function_name(fun), program.hoisted(), in_tree, out_tree)
+    return tree.Partial(transposed, *program.consts)
 
-    return transposed
+
+@record()
+class _Transposed:
+    """The transpose of a linear function: what it closes over and a cotangent to cotangents.
+
+    Attributes:
+      name: the function.
+      program: that of what it closes over and of its arguments.
+      in_tree: the structure of its arguments.
+      out_tree: that of its result.
+    """
+
+    name: str
+    program: ClosedJaxpr
+    in_tree: Any
+    out_tree: Any
+
+    @filtered
+    def __call__(self, *consts_and_cotangent: Any) -> tuple[Any, ...]:
+        """Return the cotangents of the arguments for one of the result.
+
+        Raises:
+          TypeError: the cotangent has another structure or type than the result.
+        """
+        *consts, cotangent = consts_and_cotangent
+        leaves, structure = tree.flatten(cotangent)
+        wanted = [aval.short() for aval in self.program.out_avals]
+        found = [aval.short() for aval in map(abstractify, leaves)]
+        if structure != self.out_tree or found != wanted:
+            raise TypeError(
+                f"the transpose of {self.name} takes a cotangent of structure {self.out_tree} "
+                f"and types {' '.join(wanted)}, got {structure} and {' '.join(found)}"
+            )
+        avals = self.program.in_avals[len(consts) :]
+        linear = (*[False] * len(consts), *[True] * len(avals))
+        pulled = zip(pull_back(self.program, linear, consts, leaves), avals, strict=True)
+        every = [Zero(aval) if type(ct) is Zero else ct for ct, aval in pulled]
+        return self.in_tree.unflatten(derivatives(every))
+
+    def __repr__(self) -> str:
+        return f"transpose of {self.name}"

@@ -46,7 +46,7 @@ from jxkernel.primitives.reduction.reduce import (
     reduce_sum_p,
     reduce_xor_p,
 )
-from jxkernel.primitives.shape.broadcast import broadcast_like, filled
+from jxkernel.primitives.shape.broadcast import filled, filled_like
 from jxkernel.primitives.shape.structural import like_operand
 from jxkernel.primitives.sharding.constraints import with_out_sharding
 
@@ -198,7 +198,7 @@ def reduce(
         known = table.get(primitive.name) or _REDUCTIONS.get(primitive.name)
         if known is not None and axes:
             y = known.bind(flat[0], axes=axes)
-            return structure.unflatten([primitive.bind(broadcast_like(inits[0], y), y)])
+            return structure.unflatten([primitive.bind(filled_like(inits[0], y), y)])
     out = reduce_p.bind(*flat, *inits, computation=closed, dimensions=axes)
     # The computation is of strong types; results are weak where operand and start value are.
     weak = [

@@ -109,6 +109,18 @@ def test_linear_transpose():
     close(jx.jit(linear_transpose(lambda x: x[::-1], shape))(X)[0], X[::-1])
 
 
+def test_the_transpose_is_a_tree_of_what_the_function_closes_over():
+    factor = jnp.array([2.0, 3.0, 4.0])
+    transposed = linear_transpose(lambda x: factor * x, X)
+    (leaf,) = jx.tree.leaves(transposed)
+    close(leaf, factor)
+    assert jx.tree.leaves(linear_transpose(lambda x: x, 1.0)) == []
+    close(jx.jit(lambda t, ct: t(ct))(transposed, X)[0], factor * X)
+    made = jx.jit(lambda c: linear_transpose(lambda x: c * x, 1.0))(5.0)
+    assert made(2.0)[0] == 10
+    assert "transpose of" in repr(made)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

@@ -36,6 +36,16 @@ TABLE = (
         "Booleans are added and multiplied as `or` and `and`.",
         r"(add|mul) does not accept dtype bool|must have a number dtype, got bool",
     ),
+    Accepted(
+        "A norm is floating for every order (decision 26).",
+        r"Python integer -1 out of bounds",
+        r"norm\(",
+    ),
+    Accepted(
+        "Quantiles at several ranks are several, of no elements too.",
+        r"Too many indices",
+        r"(quantile|percentile)\(",
+    ),
     Accepted("Complex numbers are compared in the order of NumPy.", r"gt does not accept dtype c"),
     Accepted(
         "16 and 8 bits are computed in float32 where there is no kernel for them.",

@@ -83,6 +83,9 @@ def _wider(a: Leaf, b: Leaf) -> bool:
     return re.sub(r"\D", "", a.dtype)[-2:] < re.sub(r"\D", "", b.dtype) and "float" in b.dtype
 
 
+WEAKLY = (("float32", "float64"), ("complex64", "complex128"))
+"""What a number of 32 bits gives beside one that is weak, and beside one that is not."""
+
 NOT_A_NUMBER = _where(lambda a, b: np.isnan(b))
 
 _DENSITIES = r"(gamma|gumbel_[lr]|chi2|beta|pareto|gennorm|poisson|binom|t)\.(log)?(pd|pm|cd|s)f\("
@@ -401,6 +404,27 @@ TABLE = (
     ),
     Meant(
         "value",
+        "Where the greatest is NaN its derivative is that of the NaN (the page of differences).",
+        program=r"nan|inf",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\b(a?max|a?min|reduce_max|reduce_min|ptp)\(",
+        leaves=_where(lambda a, b: np.isnan(b) & np.isfinite(a)),
+    ),
+    Meant(
+        "value",
+        "Slopes of densities at NaN are NaN (the page of differences).",
+        program=r"nan|inf",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\.(log)?(pdf|pmf|cdf|sf|ppf|isf)\(",
+        leaves=_where(lambda a, b: np.isnan(a)),
+    ),
+    Meant(
+        "value",
+        "Complex infinities times zero are NaN or infinite, as a product is computed.",
+        program=r"inf",
+        made=r"(polymul|convolve|correlate|conv\w*)\(",
+        leaves=_where(lambda a, b: np.iscomplexobj(a) & ~np.isfinite(a) & ~np.isfinite(b)),
+    ),
+    Meant(
+        "value",
         "Densities have slopes at their ends and at infinities: the limits from within.",
         made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\.(log)?(pdf|pmf|cdf|sf|ppf|isf)\(",
         leaves=NOT_A_NUMBER,
@@ -474,6 +498,20 @@ TABLE = (
         program=r"float16|bfloat16",
         made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*expi\(",
         leaves=_of("float32"),
+    ),
+    Meant(
+        "dtype",
+        "Weakness of derivatives is what their operations give (decision 26).",
+        program=r"enable_x64', True",
+        made=r"(grad|vjp|jvp|linearize)\(",
+        leaves=lambda a, b: (a.dtype, b.dtype) in WEAKLY,
+    ),
+    Meant(
+        "value",
+        "A carry that a loop makes strong is strong where the loop reads it.",
+        program=r"(?s)enable_x64', True.*float32",
+        made=r"(fori_loop|scan)\(.*astype\(c\.dtype\)",
+        leaves=_of("float64"),
     ),
     Meant("weak", "Signs of determinants are strong.", made=r"slogdet\(", leaves=_strong),
     Meant(

@@ -405,6 +405,8 @@ REFUSED = [
     ("positional argument", lambda: jnp.array(V, "float32", True)),
     ("hankel takes vectors r, got a number", lambda: jx.scipy.linalg.hankel(V, 1.0)),
     ("not a valid array type", lambda: lax.broadcast_like(object(), 0)),
+    ("not a valid array type", lambda: lax.broadcast_like(1, {"a": 1})),
+    ("cannot broadcast f32[3] to shape ()", lambda: lax.broadcast_like(V, 1)),
     ("integer_pow does not accept dtype bool", lambda: lax.integer_pow(V > 0, 1)),
     ("not callable", lambda: jx.checkpoint_policies()),
     ("keys are no numbers", lambda: jnp.around(jx.random.key(0))),

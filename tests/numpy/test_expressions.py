@@ -95,6 +95,8 @@ RESULTS = {
     "(jnp.fmax(x1=1, x2=2).item(), jnp.fmin(x1=np.nan, x2=2).item())": (2, 2),
     "jnp.issubdtype(arg1=jnp.bfloat16, arg2=np.floating)": True,
     "lax.broadcast_like(arr=2, like_arr=LINE).tolist()": [2] * 5,
+    "lax.broadcast_like(jnp.array([1, 2]), jnp.ones((2, 2))).tolist()": [[1, 2]] * 2,
+    "lax.broadcast_like(1, 2.0).dtype": "int32",
     "jx.tree_util.is_tree_node(typ=list)": True,
     "jx.checkpoint(fun=jnp.square)(3).item()": 9,
     # Reductions.

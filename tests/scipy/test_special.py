@@ -244,6 +244,28 @@ def test_formulas_of_python_numbers_stay_weakly_typed(name: str) -> None:
     assert not function(*[jnp.array([0.5])] * count).weak_type
 
 
+@pytest.mark.parametrize("x", [1e-45, 1e-40, 1e-38, 2e-38, 0.0])
+def test_spence_of_subnormal_numbers_is_that_of_zero(x: float) -> None:
+    for given in (x, np.full(9, x, "float32")):
+        np.testing.assert_allclose(special.spence(given), np.pi**2 / 6, 1e-6)
+
+
+@pytest.mark.parametrize("x", [0j, -3 + 0j, -20 + 0j])
+def test_complex_gamma_has_no_value_at_its_poles(x: complex) -> None:
+    for function in (special.gamma, special.loggamma, jx.grad(special.gamma, holomorphic=True)):
+        assert np.isnan(function(jnp.complex64(x)))
+
+
+@pytest.mark.parametrize("x", [-3 + 1e-10j, -3 - 1e-5j, -2.9999 + 1e-6j, -1e-10 + 1e-10j])
+def test_complex_gamma_beside_its_poles_is_scipys(x: complex) -> None:
+    x = np.complex64(x)
+    np.testing.assert_allclose(special.loggamma(x), reference.loggamma(x), 1e-5)
+    wanted = reference.gamma(x)
+    assert abs(special.gamma(x) - wanted) < 1e-4 * abs(wanted)
+    slope = wanted * reference.digamma(x)
+    assert abs(jx.grad(special.gamma, holomorphic=True)(x) - slope) < 2e-4 * abs(slope)
+
+
 def test_loggamma_of_negative_reals_is_nan_and_gammaln_is_not() -> None:
     x = jnp.array([-1.25, 0.0, 3.0])
     np.testing.assert_allclose(special.loggamma(x), [np.nan, np.inf, np.log(2)], 1e-6)

@@ -23,7 +23,7 @@ from jxkernel.primitives.elementwise.accuracy import Accuracy, accuracy_attribut
 from jxkernel.primitives.shape.broadcast import (
     add_any,
     broadcast_in_dim,
-    broadcast_like,
+    filled_like,
     sum_to_shape,
 )
 from jxkernel.primitives.shape.transpose import move_axis
@@ -315,7 +315,7 @@ def jvp_of_terms(
                 continue
             part = term(tangent, *primals, y, **rest)
             if type(part) is not Zero:
-                part = broadcast_like(part, y)
+                part = filled_like(part, y)
                 total = part if total is None else add_any(total, part)
         return y, Zero.tangent_of(y) if total is None else total
 

@@ -19,7 +19,7 @@ from jxkernel.primitives.elementwise.families import (
     type_numbers,
 )
 from jxkernel.primitives.reference import untyped_numpy
-from jxkernel.primitives.shape.broadcast import broadcast_like, sum_to_shape
+from jxkernel.primitives.shape.broadcast import filled_like, sum_to_shape
 from jxkernel.primitives.shape.structural import joint_weak_type, same_dtype
 from jxkernel.primitives.shape.transpose import MovingPrimitive
 from jxkernel.primitives.sharding import rules
@@ -124,7 +124,7 @@ def _select_n_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
     if all(type(t) is Zero for t in tangents[1:]):
         return y, Zero.tangent_of(y)
     parts = [zero_scalar(t.aval) if type(t) is Zero else t for t in tangents[1:]]
-    return y, broadcast_like(select_n_p.bind(primals[0], *parts), y)
+    return y, filled_like(select_n_p.bind(primals[0], *parts), y)
 
 
 @select_n_p.def_transpose

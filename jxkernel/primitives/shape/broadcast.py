@@ -30,6 +30,7 @@ __all__ = [
     "broadcast_in_dim_p",
     "broadcast_like",
     "filled",
+    "filled_like",
     "instantiate",
     "reduce_sum",
     "reduce_sum_p",
@@ -373,19 +374,35 @@ def add_tangents(x: Any, y: Any) -> Any:
 
 
 def broadcast_like(arr: Any, like_arr: Any) -> Any:
-    """Return a scalar repeated over the shape of ``like_arr``; an array of that shape as it is.
+    """Return an array repeated over the shape of another, axes matched from the last on.
 
-    Axes of size 1 are repeated too, where the ranks agree.
+    Args:
+      arr: the array, or a number.
+      like_arr: an array of the wanted shape.
+
+    Axes of size 1 are repeated, and new ones are added in front.
 
     Raises:
-      TypeError: ``arr`` is no array and no number.
+      TypeError: one of them is no array and no number.
+      ShapeError: ``arr`` has more axes, or a size that is neither 1 nor the wanted one.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast_like(2.5, jnp.zeros(3)).tolist()
     [2.5, 2.5, 2.5]
     """
-    shape = shape_of(like_arr)
-    own = abstractify(arr).shape
+    shape, aval = abstractify(like_arr).shape, abstractify(arr)
+    rank = len(aval.shape)
+    if rank > len(shape):
+        raise ShapeError(f"broadcast_like cannot broadcast {aval.short()} to shape {shape}")
+    return broadcast_in_dim(arr, shape, tuple(range(len(shape) - rank, len(shape))))
+
+
+def filled_like(arr: Any, like_arr: Any) -> Any:
+    """Return a scalar repeated over the shape of another; what has that shape as it is.
+
+    Axes of size 1 are repeated too, where the ranks agree.
+    """
+    shape, own = shape_of(like_arr), shape_of(arr)
     if own == shape:
         return arr
     return broadcast_in_dim(arr, shape, tuple(range(len(own))) if len(own) == len(shape) else ())

@@ -115,7 +115,8 @@ def _complex_loggamma(z: Any) -> Any:
     """Return log Γ(z), continued from the positive axis and cut along the negative one.
 
     For Re z < 1/2 it is log π - log sin πz - log Γ(1 - z), where, in the upper half plane,
-    log sin πz = -iπ(z - 1/2) - log 2 + log(1 - exp(2πiz)); the lower one mirrors it.
+    log sin πz = -iπ(z - 1/2) - log 2 + log(1 - exp(2πiz)); the lower one mirrors it.  Whole parts
+    turn no angle and are taken off.  It is NaN at the poles.
     Sources: DLMF 5.5.3, 5.11.1; D. Hare, "Computing the principal branch of log-gamma", 1997.
     """
     left = z.real < 0.5
@@ -123,9 +124,16 @@ def _complex_loggamma(z: Any) -> Any:
     # The point in the upper half plane of which z is the mirror image, or z itself.
     below = z.imag < 0
     upper = jnp.where(left, jnp.where(below, z.conj(), z), 0.25j)
-    log_sine = -1j * pi * (upper - 0.5) - number_log(2) + jnp.log1p(-jnp.exp(2j * pi * upper))
+    turned = jnp.log(-jnp.expm1(2j * pi * _less_whole(upper)))
+    log_sine = -1j * pi * (upper - 0.5) - number_log(2) + turned
     log_sine = jnp.where(below, log_sine.conj(), log_sine)
-    return jnp.where(left, number_log(pi) - log_sine - direct, direct)
+    value = jnp.where(left, number_log(pi) - log_sine - direct, direct)
+    return jnp.where(left & (_less_whole(z) == 0), np.nan * (1 + 1j), value)
+
+
+def _less_whole(z: Any) -> Any:
+    """Return a complex number less the whole one that is next to its real part."""
+    return z - jnp.round(z.real)
 
 
 @custom_jvp
@@ -148,7 +156,7 @@ def _complex_digamma(z: Any) -> Any:
     value = jnp.log(away) - 0.5 / away + rest * square
     for k in range(_SHIFT):
         value = value - 1 / (right + k)
-    angle = pi * jnp.where(left, z, 0.5)
+    angle = pi * jnp.where(left, _less_whole(z), 0.5)
     return jnp.where(left, value - pi / jnp.tan(angle), value)
 
 

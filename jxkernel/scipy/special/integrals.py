@@ -315,14 +315,14 @@ def _spence(x: Any) -> Any:
     large = x > 2
     y = jnp.where(large, 1 / jnp.where(large, x, 1), x)
     small = y < 0.5
-    low = jnp.where(small & (y > 0), y, 0.25)
+    # Of subnormal numbers, which some kernels take for zero, it is the value at zero.
+    low = jnp.where(small, jnp.maximum(y, np.finfo(x.dtype).tiny), 0.25)
     w = jnp.where(small, low, 1 - y)
     inner = w * chebyshev(w, -1, 0.5, table.DILOGARITHM)
     inner = jnp.where(small, pi**2 / 6 - jnp.log(low) * jnp.log1p(-low) - inner, inner)
     log = jnp.log(jnp.where(large, x, 1))
     value = jnp.where(large, -inner - 0.5 * log * log, inner)
-    ends = jnp.where(x == 0, pi**2 / 6, jnp.where(x == np.inf, -np.inf, np.nan))
-    return jnp.where((x > 0) & (x < np.inf), value, ends)
+    return jnp.where((x >= 0) & (x < np.inf), value, jnp.where(x == np.inf, -np.inf, np.nan))
 
 
 def _spence_slope(x: Any) -> Any:
