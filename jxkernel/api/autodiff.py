@@ -1,6 +1,6 @@
 """Derivatives as users call them: ``grad``, ``value_and_grad``, ``vjp``, ``jvp``, ``linearize``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,18 +12,21 @@ from jxkernel.api.jit import check_result, jit
 from jxkernel.api.key_tangents import per_key, per_word, refuse_keys
 from jxkernel.api.reference_arguments import (
     OfValues,
+    Returned,
     directions,
     has_references,
     held_by,
+    is_made_here,
     named,
     refuse_references,
+    with_own,
     write_written,
 )
 from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
-from jxkernel.core.trace import evaluating, state
+from jxkernel.core.trace import evaluating
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like
 from jxkernel.higher_order.references import Ref, check_distinct
 from jxkernel.primitives.elementwise.convert import convert_element_type_p
@@ -274,10 +277,19 @@ class _FlatFunction:
       count: the number of leaves of the value, once called.
     """
 
-    def __init__(self, fun: Callable[..., Any], in_tree: Any, has_aux: bool) -> None:
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        in_tree: Any,
+        has_aux: bool,
+        *,
+        may_return_references: bool = False,
+    ) -> None:
         self._fun = fun
         self._in_tree = in_tree
         self._has_aux = has_aux
+        self._may_return_references = may_return_references
+        self._returned: Returned | None = None
         self.value_tree: Any = None
         self.aux_tree: Any = None
         self.aux_others: dict[int, Any] = {}
@@ -288,6 +300,9 @@ class _FlatFunction:
         result = self._fun(*self._in_tree.unflatten(leaves))
         value, aux = _split_aux(self._fun, result) if self._has_aux else (result, None)
         value_leaves, self.value_tree = tree.flatten(value)
+        if self._may_return_references and has_references(value_leaves):
+            self._returned = Returned(value)
+            value_leaves, self.value_tree = tree.flatten(self._returned.values(value))
         aux_leaves, self.aux_tree = tree.flatten(aux)
         self.count = len(value_leaves)
         for index, leaf in enumerate(value_leaves):
@@ -302,14 +317,21 @@ class _FlatFunction:
 
     def value(self, outs: Sequence[Any]) -> Any:
         """Return the value's tree of leaves from all results."""
-        return self.value_tree.unflatten(map(own_result, outs[: self.count]))
+        value = self.value_tree.unflatten(map(own_result, outs[: self.count]))
+        returned = self._returned
+        return value if returned is None else returned.references(value, returned.outside)
 
     def tangent(self, avals: Sequence[ShapedArray], tangents: Sequence[Any]) -> Any:
         """Return the tree of the value's tangent from the types of all results and theirs."""
         leaves = derivatives(tangents[: self.count])
-        return per_key(
+        tangent = per_key(
             self.value_tree, avals[: self.count], self.value_tree.unflatten(map(own_result, leaves))
         )
+        returned = self._returned
+        if returned is None:
+            return tangent
+        still = {at: Ref(_no_tangent(ref.read())) for at, ref in returned.outside.items()}
+        return returned.references(tangent, still)
 
     def aux(self, outs: Sequence[Any]) -> Any:
         """Return the auxiliary tree from all results."""
@@ -325,9 +347,12 @@ class _FlatFunction:
 
 def _is_made_inside(leaf: Any) -> bool:
     """Whether a leaf is a reference to an array that was made in the trace at hand."""
-    if type(leaf) is not Ref:
-        return False
-    return leaf.binding().trace is state.trace and _is_array(leaf.read())
+    return is_made_here(leaf) and _is_array(leaf.read())
+
+
+def _no_tangent(value: Any) -> Any:
+    """Return the tangent of what does not depend on the arguments."""
+    return tree.map(lambda leaf: instantiate(Zero.tangent_of(leaf)), value)
 
 
 @filtered
@@ -561,7 +586,7 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     checked = [
         _tangent(name, leaf, primal) for leaf, primal in zip(flat_tangents, avals, strict=True)
     ]
-    flat_fun = _FlatFunction(fun, in_tree, has_aux)
+    flat_fun = _FlatFunction(fun, in_tree, has_aux, may_return_references=True)
     outs, out_tangents = jvp_flat(flat_fun, flat, checked)
     value = flat_fun.value(outs)
     tangent = flat_fun.tangent([abstractify(out) for out in outs], out_tangents)
@@ -584,7 +609,8 @@ def _jvp_taking(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: b
     )
     of_values.write(after)
     write_written(along.values(), of_values.written, after_tangent)
-    return (value, tangent, *aux)
+    value = with_own(value, of_values.returned, of_values.refs)
+    return (value, with_own(tangent, of_values.returned, along), *aux)
 
 
 def _tangent(name: str, leaf: Any, primal: ShapedArray) -> Any:
@@ -625,7 +651,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     flat, in_tree = tree.flatten(primals)
     if has_references(flat):
         return _linearize_taking(fun, primals, has_aux)
-    flat_fun = _FlatFunction(fun, in_tree, has_aux)
+    flat_fun = _FlatFunction(fun, in_tree, has_aux, may_return_references=True)
     linear = linearize_flat(flat_fun, flat).pruned()
     push = _Pushforward(function_name(fun), linear, in_tree, flat_fun)
     apply = tree.Partial(push, *linear.program.consts)
@@ -644,8 +670,13 @@ def _linearize_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> A
     (value, after), linear, *aux = linearize(of_values, *of_values.points, has_aux=has_aux)
     of_values.write(after)
     push = _PushforwardTaking(
-        function_name(fun), of_values.structure, tuple(of_values.refs), of_values.written
+        function_name(fun),
+        of_values.structure,
+        tuple(of_values.refs),
+        of_values.written,
+        of_values.returned,
     )
+    value = with_own(value, of_values.returned, of_values.refs)
     return (value, tree.Partial(push, linear), *aux)
 
 
@@ -658,12 +689,14 @@ class _PushforwardTaking:
       structure: that of its arguments.
       positions: where references are among them.
       written: for each whether the function wrote to it.
+      returned: which of them the value has, by position there.
     """
 
     name: str
     structure: Any
     positions: tuple[int, ...]
     written: tuple[bool, ...]
+    returned: Mapping[int, int]
 
     @filtered
     def __call__(self, linear: Callable[..., Any], *tangents: Any) -> Any:
@@ -678,7 +711,7 @@ class _PushforwardTaking:
         check_distinct(who, named("tangents", self.structure, along))
         tangent, after = linear(*held_by(tangents))
         write_written(along.values(), self.written, after)
-        return tangent
+        return with_own(tangent, self.returned, along)
 
     def __repr__(self) -> str:
         return f"linearization of {self.name}"

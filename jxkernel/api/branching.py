@@ -192,7 +192,7 @@ def apply_chosen(
     Raises:
       TypeError: an operand is no tree of arrays, or the results' types differ.
     """
-    if any(type(leaf) is Ref for leaf in tree.leaves(operands)):
+    if any(isinstance(leaf, Ref) for leaf in tree.leaves(operands)):
         branches, operands = _closing_over(branches, operands)
     try:
         return _apply(name, index, branches, operands, names)
@@ -226,7 +226,7 @@ def _closing_over(
 ) -> tuple[list[Callable[..., Any]], tuple[Any, ...]]:
     """Return branches that close over the references among their operands, and the others."""
     flat, structure = tree.flatten(operands)
-    refs = {i: leaf for i, leaf in enumerate(flat) if type(leaf) is Ref}
+    refs = {i: leaf for i, leaf in enumerate(flat) if isinstance(leaf, Ref)}
 
     def closing(branch: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(branch)

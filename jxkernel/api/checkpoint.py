@@ -88,7 +88,7 @@ def checkpoint(
             call = split_call(args, kwargs, static)
             if disable_jit.value and evaluating():
                 return fun(*args, **kwargs)
-            if any(type(leaf) is Ref for leaf in call.flat):
+            if any(isinstance(leaf, Ref) for leaf in call.flat):
                 return _closing_over(fun, call, policy, _flags(prevent_cse, call.in_tree))
             avals = leaf_avals(f"checkpoint of {name}", "args", call.flat, call.in_tree)
 
@@ -130,11 +130,11 @@ def _closing_over(fun: Callable[..., Any], call: Call, policy: Any, prevent_cse:
     @wraps(fun)
     def run(*rest: Any) -> Any:
         others = iter(rest)
-        leaves = [leaf if type(leaf) is Ref else next(others) for leaf in call.flat]
+        leaves = [leaf if isinstance(leaf, Ref) else next(others) for leaf in call.flat]
         given, keywords = rebuild(call.in_tree, call.static, leaves)
         return fun(*given, **keywords)
 
-    rest = [i for i, leaf in enumerate(call.flat) if type(leaf) is not Ref]
+    rest = [i for i, leaf in enumerate(call.flat) if not isinstance(leaf, Ref)]
     flags = prevent_cse if isinstance(prevent_cse, bool) else tuple([prevent_cse[i] for i in rest])
     again = checkpoint(run, policy=policy, prevent_cse=flags)
     return again(*[call.flat[i] for i in rest])

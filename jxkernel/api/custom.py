@@ -1,6 +1,7 @@
 """Functions whose derivative the user gives: ``custom_jvp`` and ``custom_vjp``."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from jxkernel.api.custom_calls import (
     closes_over_tracers,
     positional_arguments,
 )
-from jxkernel.api.custom_references import ReferencesOfCall, is_of_references
+from jxkernel.api.custom_references import ReferencesOfCall, has_references
 from jxkernel.api.jit import check_result
 from jxkernel.api.key_tangents import per_key, per_word
 from jxkernel.api.memo import Carrier
@@ -82,26 +83,25 @@ class _Custom(Carrier):
             )
         try:
             given = positional_arguments(self.kind, self.fun, args, kwargs)
-            refs = [arg for arg in given if is_of_references(self.kind, arg)]
             if evaluating():
                 return self.fun(*given)
             try:
-                return self._traced(given, has_references=bool(refs))
+                return self._traced(given)
             except CapturedReferences as found:
                 if found.outside is not staging():
                     raise
                 captured = found.refs
-            return self._lend(self._references(given, captured), given)
+            return self._lend(self._references(given, captured))
         except Exception as error:
             hide_internal_frames(error)
             raise
 
-    def _traced(self, given: tuple[Any, ...], *, has_references: bool) -> Any:
+    def _traced(self, given: tuple[Any, ...]) -> Any:
         functions = [leaf for leaf in tree.leaves(given) if callable(leaf)]
         closed = closed_over_references(self.fun, *self._rules(), *functions)
         closed = [ref for ref in closed if id(ref) not in self._lent]
-        if closed or has_references:
-            return self._lend(self._references(given, closed), given)
+        if closed or has_references(given):
+            return self._lend(self._references(given, closed))
         return self._bind(*CustomCall.take_apart(self.kind, self.fun, given, self.nondiff))
 
     def _references(self, given: Sequence[Any], closed: Sequence[Ref]) -> ReferencesOfCall:
@@ -121,7 +121,7 @@ class _Custom(Carrier):
             )
         return pair
 
-    def _lend(self, refs: ReferencesOfCall, given: Sequence[Any]) -> Any:
+    def _lend(self, refs: ReferencesOfCall) -> Any:
         raise NotImplementedError
 
     def _call_lent(self, function: "_Custom", refs: ReferencesOfCall, *args: Any) -> Any:
@@ -285,7 +285,7 @@ class custom_jvp(_Custom):
     def _rules(self) -> tuple[Any, ...]:
         return (self.jvp,)
 
-    def _lend(self, refs: ReferencesOfCall, given: Sequence[Any]) -> Any:
+    def _lend(self, refs: ReferencesOfCall) -> Any:
         """Call the function as one that takes the values of references and returns others."""
         rule = self.jvp
         assert rule is not None, "checked by the call"
@@ -301,19 +301,19 @@ class custom_jvp(_Custom):
                 avals = [abstractify(x) for x in leaves]
                 tangents = per_key(structure, avals, structure.unflatten(explicit))
 
-            def call(tangents_of_refs: dict[int, Any]) -> Any:
+            def call(tangent_of: Callable[[Ref], Ref]) -> Any:
                 first = refs.nondiff(nondiff)
                 return self._pair(
-                    rule, rule(*first, refs.diff(primals), refs.diff(tangents, tangents_of_refs))
+                    rule, rule(*first, refs.diff(primals), refs.diff(tangents, tangent_of))
                 )
 
             (out, tangent), after, moved = refs.run_moving(values, moving, call)
             return (out, after), (tangent, moved)
 
         fun.__name__ = self.name
-        lent = custom_jvp(fun, refs.static_of_rest())
+        lent = custom_jvp(fun, [place + 1 for place in refs.static])
         lent.defjvp(jvp, symbolic_zeros=True)
-        out, after = self._call_lent(lent, refs, refs.values(), *[given[i] for i in refs.rest])
+        out, after = self._call_lent(lent, refs, refs.values(), *refs.rest)
         refs.write(after)
         return out
 
@@ -480,7 +480,7 @@ class custom_vjp(_Custom):
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
 
-    def _lend(self, refs: ReferencesOfCall, given: Sequence[Any]) -> Any:
+    def _lend(self, refs: ReferencesOfCall) -> Any:
         """Call the function as one that takes the values of references and returns others.
 
         ``bwd`` writes to the references themselves, or to those that it gets as residuals.
@@ -507,14 +507,16 @@ class custom_vjp(_Custom):
             others = iter(kept)
             residuals = structure.unflatten([next(others) if x is None else x for x in known])
             pulled = own_bwd(*refs.nondiff(nondiff), residuals, cotangent)
-            fits = isinstance(pulled, tuple | list) and len(pulled) == refs.count_diff()
-            return (None, *refs.without(pulled)) if fits else pulled
+            if not refs.fits(pulled):
+                return pulled
+            what = f"the bwd rule {function_name(own_bwd)} of {self.name}"
+            return (None, *refs.without(pulled, partial(_shaped_like, what)))
 
         fun.__name__ = self.name
-        lent = custom_vjp(fun, refs.static_of_rest())
+        lent = custom_vjp(fun, [place + 1 for place in refs.static])
         lent.defvjp(fwd, bwd, self.symbolic_zeros, self.optimize_remat)
         before = refs.values()
-        out, after = self._call_lent(lent, refs, before, *[given[i] for i in refs.rest])
+        out, after = self._call_lent(lent, refs, before, *refs.rest)
         refs.write_past(before, after)
         return out
 
@@ -617,13 +619,7 @@ class _WayBack:
                 f"{what} must return a tuple with one cotangent for each of the {count} "
                 f"differentiated arguments, got a {found}{length}: return (ct,) for one"
             )
-        full = _broadcast(in_tree, tuple(pulled))
-        for mismatch in tree.mismatches(in_tree, full, exact=True):
-            raise TypeError(
-                f"{what} must return cotangents shaped like the arguments. "
-                f"{mismatch.describe('the arguments', 'the result')}"
-            )
-        leaves = tree.leaves(full)
+        leaves = tree.leaves(_shaped_like(what, in_tree, tuple(pulled)))
         paths = tree.leaf_paths(in_tree)
         return [
             self._cotangent(what, leaf, aval, path)
@@ -658,6 +654,21 @@ def _cast(leaf: Any, wanted: ShapedArray) -> Any:
 
 _ZERO = object()
 """What stands for a zero cotangent, as None is no leaf."""
+
+
+def _shaped_like(what: str, structure: Any, cotangents: Any) -> Any:
+    """Return cotangents with the structure of their arguments.
+
+    Raises:
+      TypeError: they have another.
+    """
+    full = _broadcast(structure, cotangents)
+    for mismatch in tree.mismatches(structure, full, exact=True):
+        raise TypeError(
+            f"{what} must return cotangents shaped like the arguments. "
+            f"{mismatch.describe('the arguments', 'the result')}"
+        )
+    return full
 
 
 def _broadcast(structure: Any, cotangents: Any) -> Any:

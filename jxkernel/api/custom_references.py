@@ -6,7 +6,7 @@ result.  References among the arguments have derivatives by the rule; of others 
 closes over there is none, as of all that it closes over.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from jxkernel import tree
@@ -19,26 +19,49 @@ from jxkernel.higher_order.references import Lent, Ref
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.shape.broadcast import instantiate
 
-__all__ = ["ReferencesOfCall", "is_of_references"]
+__all__ = ["ReferencesOfCall", "has_references"]
 
 
-def is_of_references(kind: str, arg: Any) -> bool:
-    """Whether an argument is a reference, or a tree of them.
+def has_references(arg: Any) -> bool:
+    """Whether an argument is a reference, or a tree with references in it."""
+    return any(type(leaf) is Ref for leaf in tree.leaves(arg))
 
-    Raises:
-      TypeError: it is a tree of references and other things.
+
+class _Argument:
+    """An argument with references in it, apart from its other leaves.
+
+    Args:
+      arg: the argument, a tree.
+
+    Attributes:
+      structure: that of the tree.
+      refs: the references, by position among the leaves.
     """
-    are = {type(leaf) is Ref for leaf in tree.leaves(arg)}
-    if len(are) > 1:
-        raise TypeError(
-            f"an argument of a {kind} function is a tree of references and of other values: "
-            "pass the references as an argument of their own"
-        )
-    return True in are
+
+    __slots__ = ("refs", "structure")
+
+    def __init__(self, arg: Any) -> None:
+        leaves, self.structure = tree.flatten(arg)
+        self.refs = {at: leaf for at, leaf in enumerate(leaves) if type(leaf) is Ref}
+
+    def others(self, arg: Any) -> tuple[Any, ...]:
+        """Return the leaves of a tree of this structure where no references are."""
+        leaves = self.structure.flatten_up_to(arg)
+        return tuple([leaf for at, leaf in enumerate(leaves) if at not in self.refs])
+
+    def whole(self, others: Iterable[Any], instead: Callable[[Ref], Any] | None = None) -> Any:
+        """Return the tree of the other leaves and the references, or what is there instead."""
+        rest = iter(others)
+        count = self.structure.num_leaves
+        known = {at: instead(ref) if instead else ref for at, ref in self.refs.items()}
+        leaves = [known[at] if at in known else next(rest) for at in range(count)]
+        return self.structure.unflatten(leaves)
 
 
 class ReferencesOfCall:
     """The references of one call, and how its arguments lie without them.
+
+    An argument that has references in it is passed on as the tuple of its other leaves.
 
     Args:
       kind: ``custom_jvp`` or ``custom_vjp``.
@@ -50,7 +73,7 @@ class ReferencesOfCall:
     Attributes:
       refs: the references, each once; those among the arguments come first.
       inside: how many those are.
-      rest: the positions of arguments that are no references.
+      rest: the arguments without references.
       static: the positions of arguments that are not differentiated.
     """
 
@@ -62,50 +85,62 @@ class ReferencesOfCall:
         static: Iterable[int],
         closed: Iterable[Ref],
     ) -> None:
-        self._kind, self._name, self._count = kind, name, len(given)
-        self.args = {i: arg for i, arg in enumerate(given) if is_of_references(kind, arg)}
-        inside = {id(ref): ref for arg in self.args.values() for ref in tree.leaves(arg)}
+        self._kind, self._name = kind, name
+        self._args = {i: _Argument(arg) for i, arg in enumerate(given) if has_references(arg)}
+        inside = {id(ref): ref for arg in self._args.values() for ref in arg.refs.values()}
         self.refs = list({**inside, **{id(ref): ref for ref in closed}}.values())
         self.inside = len(inside)
-        self.rest = [i for i in range(self._count) if i not in self.args]
+        self.rest = [
+            self._args[i].others(arg) if i in self._args else arg for i, arg in enumerate(given)
+        ]
         self.static = sorted(static)
+        self._diff = [i for i in range(len(given)) if i not in self.static]
         self._written = [False] * len(self.refs)
 
-    def static_of_rest(self) -> list[int]:
-        """Return where arguments that are not differentiated lie behind the values."""
-        return [self.rest.index(i) + 1 for i in self.static if i in self.rest]
-
     def full(self, others: Iterable[Any]) -> list[Any]:
-        """Return all arguments, given those that are no references."""
-        return self._filled(range(self._count), self.args, others)
+        """Return all arguments, given what they are without references."""
+        return self._filled(range(len(self.rest)), others)
 
     def nondiff(self, others: Iterable[Any]) -> list[Any]:
-        """Return the arguments that are not differentiated, given those that are no references."""
-        return self._filled(self.static, self.args, others)
+        """Return the arguments that are not differentiated, given them without references."""
+        return self._filled(self.static, others)
 
-    def diff(self, others: Iterable[Any], refs: dict[int, Any] | None = None) -> tuple[Any, ...]:
-        """Return the differentiated arguments, given those that are no references.
+    def diff(
+        self, others: Iterable[Any], instead: Callable[[Ref], Any] | None = None
+    ) -> tuple[Any, ...]:
+        """Return the differentiated arguments, given them without references.
 
         Args:
           others: those.
-          refs: what stands for arguments that are references, by position; they themselves.
+          instead: what stands for a reference; it itself.
         """
-        places = [i for i in range(self._count) if i not in self.static]
-        return tuple(self._filled(places, self.args if refs is None else refs, others))
+        return tuple(self._filled(self._diff, others, instead))
 
-    def count_diff(self) -> int:
-        """Return how many arguments are differentiated, references among them."""
-        return self._count - len(self.static)
+    def fits(self, pulled: Any) -> bool:
+        """Whether a rule returned one cotangent for each differentiated argument."""
+        return isinstance(pulled, tuple | list) and len(pulled) == len(self._diff)
 
-    def without(self, pulled: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the cotangents of differentiated arguments that are no references."""
-        places = [i for i in range(self._count) if i not in self.static]
-        return tuple(ct for i, ct in zip(places, pulled, strict=True) if i not in self.args)
+    def without(self, pulled: Sequence[Any], shaped: Callable[[Any, Any], Any]) -> Iterator[Any]:
+        """Yield cotangents of the differentiated arguments without those of references.
 
-    @staticmethod
-    def _filled(places: Iterable[int], refs: dict[int, Any], others: Iterable[Any]) -> list[Any]:
-        rest = iter(others)
-        return [refs[i] if i in refs else next(rest) for i in places]
+        Args:
+          pulled: one cotangent for each.
+          shaped: gives a cotangent the structure of its argument.
+        """
+        for place, ct in zip(self._diff, pulled, strict=True):
+            arg = self._args.get(place)
+            yield ct if arg is None else arg.others(shaped(arg.structure, ct))
+
+    def _filled(
+        self,
+        places: Iterable[int],
+        others: Iterable[Any],
+        instead: Callable[[Ref], Any] | None = None,
+    ) -> list[Any]:
+        return [
+            self._args[i].whole(other, instead) if i in self._args else other
+            for i, other in zip(places, others, strict=True)
+        ]
 
     def values(self) -> list[Any]:
         """Return what the references hold; by what is closed over nothing is differentiated."""
@@ -129,21 +164,23 @@ class ReferencesOfCall:
         return result, lent.after
 
     def run_moving(
-        self, values: Sequence[Any], tangents: Sequence[Any], call: Callable[[dict[int, Any]], Any]
+        self,
+        values: Sequence[Any],
+        tangents: Sequence[Any],
+        call: Callable[[Callable[[Ref], Ref]], Any],
     ) -> tuple[Any, list[Any], list[Any]]:
         """Call a rule that takes tangents; return its result, and the values and tangents after it.
 
         Args:
           values: what the references hold first.
           tangents: those of the values.
-          call: takes the tangents of arguments that are references, which are references too.
+          call: takes a function from a reference to that of its tangent.
         """
         moving = {
             id(ref): Ref(tree.map(instantiate, tangent, is_leaf=_is_zero))
             for ref, tangent in zip(self.refs[: self.inside], tangents, strict=False)
         }
-        given = {i: tree.map(lambda ref: moving[id(ref)], arg) for i, arg in self.args.items()}
-        result, after = self.run(values, lambda: call(given))
+        result, after = self.run(values, lambda: call(lambda ref: moving[id(ref)]))
         moved = [
             ref.read() if ref.binding().is_written else tangent
             for ref, tangent in zip(moving.values(), tangents, strict=False)

@@ -294,7 +294,7 @@ class JitState:
           computes: whether the arguments are values; else descriptions may stand for them.
         """
         call = split_call(args, kwargs, self.options.static)
-        refs = [leaf for leaf in call.flat if type(leaf) is Ref]
+        refs = [leaf for leaf in call.flat if isinstance(leaf, Ref)]
         if refs:
             raise CapturedReferences(self.name, refs, [True] * len(refs), staging())
         if not computes:
@@ -394,7 +394,7 @@ class JitState:
         def flat_fun(*leaves: Any) -> list[Any]:
             recorder = state.trace.recorder
             given = [
-                recorder.argument(old, new.variable) if type(old) is Ref else new
+                recorder.argument(old, new.variable) if isinstance(old, Ref) else new
                 for old, new in zip(call.flat, leaves, strict=True)
             ]
             args, kwargs = rebuild(call.in_tree, call.static, given)
@@ -402,7 +402,7 @@ class JitState:
 
         call = call.standing(_standing_or_reference)
         avals: list[Any] = [
-            leaf.aval if type(leaf) is Ref else abstractify(leaf) for leaf in call.flat
+            leaf.aval if isinstance(leaf, Ref) else abstractify(leaf) for leaf in call.flat
         ]
         names = partial(leaf_names, self.fun, Call([], call.in_tree, call.static))
         how = {"name": self.name, "arguments": names, "of_user": True, "recorder": Recorder}
@@ -471,7 +471,7 @@ class JitState:
 
 
 def _standing_or_reference(leaf: Any) -> Any:
-    return leaf if type(leaf) is Ref else standing(leaf)
+    return leaf if isinstance(leaf, Ref) else standing(leaf)
 
 
 class TakingReferences:
@@ -525,7 +525,7 @@ class TakingReferences:
         """Call what was compiled, without static arguments, and write what it wrote."""
         flat, in_tree = tree.flatten((args, kwargs))
         call = Call(flat, in_tree, ())
-        there, named = in_tree.unflatten([x.read() if type(x) is Ref else x for x in flat])
+        there, named = in_tree.unflatten([x.read() if isinstance(x, Ref) else x for x in flat])
         values = [one.read() for one in self._captured]
         result, written = compiled(*there, **named, **{_VALUES: values})
         self._write(call, written)
@@ -533,7 +533,7 @@ class TakingReferences:
 
     def _used(self, call: Call, use: Callable[..., Any]) -> Any:
         """Return what a use of the function gives that takes values of references for them."""
-        given = {i: leaf for i, leaf in enumerate(call.flat) if type(leaf) is Ref}
+        given = {i: leaf for i, leaf in enumerate(call.flat) if isinstance(leaf, Ref)}
         self._check_distinct(call, given)
         while True:
             flat = [given[i].read() if i in given else leaf for i, leaf in enumerate(call.flat)]
@@ -548,7 +548,7 @@ class TakingReferences:
                 self._check_distinct(call, given)
 
     def _write(self, call: Call, written: dict[int, Any]) -> None:
-        refs = [*(leaf for leaf in call.flat if type(leaf) is Ref), *self._captured]
+        refs = [*(leaf for leaf in call.flat if isinstance(leaf, Ref)), *self._captured]
         for position, value in written.items():
             refs[position].write(value)
 

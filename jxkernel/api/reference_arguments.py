@@ -10,16 +10,20 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.core.key_data import ExtendedArray
+from jxkernel.core.trace import state
 from jxkernel.higher_order.references import Ref
 
 __all__ = [
     "OfValues",
+    "Returned",
     "directions",
     "flatten_arguments",
     "has_references",
     "held_by",
+    "is_made_here",
     "named",
     "refuse_references",
+    "with_own",
     "write_written",
 ]
 
@@ -54,6 +58,54 @@ def refuse_references(who: str, leaves: Sequence[Any]) -> None:
         )
 
 
+def is_made_here(leaf: Any) -> bool:
+    """Whether a leaf is a reference that was made in the trace at hand."""
+    return type(leaf) is Ref and leaf.binding().trace is state.trace
+
+
+class Returned:
+    """The references in a function's result, which is transformed with their values in its place.
+
+    What a reference holds that the function made is a value of the trace at hand, so another
+    reference to the transformed value comes out.  One of outside comes out as it is.
+
+    Args:
+      result: the result, a tree.
+
+    Attributes:
+      structure: that of the result, in which a reference is a leaf.
+      made: the types of references that the function made, by position.
+      outside: the other references, by position.
+    """
+
+    def __init__(self, result: Any) -> None:
+        leaves, self.structure = flatten_arguments(result)
+        refs = {at: leaf for at, leaf in enumerate(leaves) if type(leaf) is Ref}
+        self.made = {at: ref.aval for at, ref in refs.items() if is_made_here(ref)}
+        self.outside = {at: ref for at, ref in refs.items() if at not in self.made}
+
+    def values(self, result: Any) -> Any:
+        """Return the result with the values of references; with None for those of outside."""
+        leaves = self.structure.flatten_up_to(result)
+        held = {at: leaves[at].read() for at in self.made}
+        return self._with(leaves, {**held, **dict.fromkeys(self.outside)})
+
+    def references(self, values: Any, outside: Mapping[int, Ref]) -> Any:
+        """Return a tree like the result.
+
+        Args:
+          values: a tree of what became of the values.
+          outside: what stands for the references of outside, by position.
+        """
+        leaves = self.structure.flatten_up_to(values)
+        made = {at: Ref(leaves[at]) for at in self.made}
+        return self._with(leaves, {**made, **outside})
+
+    def _with(self, leaves: Sequence[Any], others: Mapping[int, Any]) -> Any:
+        given = [others.get(at, leaf) for at, leaf in enumerate(leaves)]
+        return self.structure.unflatten(given)
+
+
 class OfValues:
     """A function of references as one of their values: (its value, the values afterwards).
 
@@ -68,6 +120,7 @@ class OfValues:
       refs: the references among the arguments, by position among arrays and references.
       points: the arguments, with values in place of the references.
       written: for each reference whether the function wrote to it, once called.
+      returned: which of them its value has, by position there, once called.
     """
 
     def __init__(self, fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> None:
@@ -77,6 +130,7 @@ class OfValues:
         self.func = fun
         self._has_aux = has_aux
         self.written: tuple[bool, ...] = ()
+        self.returned: dict[int, int] = {}
 
     def __call__(self, *args: Any) -> Any:
         """Call the function with references that hold these values, and return theirs after it."""
@@ -86,6 +140,9 @@ class OfValues:
         bindings = [ref.binding() for ref in inside.values()]  # before the function freezes one
         result = self.func(*self.structure.unflatten(given))
         value, *aux = result if self._has_aux else (result,)
+        own = {id(ref): at for at, ref in inside.items()}
+        found = enumerate(flatten_arguments(value)[0])
+        self.returned = {at: own[id(leaf)] for at, leaf in found if id(leaf) in own}
         after = [binding.value for binding in bindings]
         self.written = tuple([binding.is_written for binding in bindings])
         return ((value, after), *aux) if self._has_aux else (value, after)
@@ -131,6 +188,20 @@ def directions(
                 f"{name}: jxkernel.new_ref(tangent)"
             )
     return chosen
+
+
+def with_own(value: Any, returned: Mapping[int, int], refs: Mapping[int, Ref]) -> Any:
+    """Return a function's value, or its tangent, with the references that it got and returned.
+
+    Args:
+      value: a tree like the function's value.
+      returned: which references, by position in it; see ``OfValues``.
+      refs: the references, by position among arrays and references of arguments.
+    """
+    leaves, structure = flatten_arguments(value)
+    for at, where in returned.items():
+        leaves[at] = refs[where]
+    return structure.unflatten(leaves)
 
 
 def write_written(refs: Iterable[Ref], written: Iterable[bool], values: Iterable[Any]) -> None:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import filtered
 from jxkernel.core.slices import ds
-from jxkernel.higher_order.references import AbstractRef, Ref, held
+from jxkernel.higher_order.references import AbstractRef, Ref
 from jxkernel.primitives.creation import empty
 
 __all__ = [
@@ -71,7 +70,7 @@ def new_ref(init_val: object, *, memory_space: None = None, kind: None = None) -
         raise NotImplementedError(
             "references lie where their arrays lie: give no memory_space and no kind"
         )
-    return Ref(held(init_val, abstractify(init_val).dtype))
+    return Ref(init_val)
 
 
 @filtered

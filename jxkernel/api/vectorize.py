@@ -1,7 +1,8 @@
 """``vmap``: a function of one example as a function of many."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.jit import check_result
 from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes
+from jxkernel.api.reference_arguments import Returned, has_references
 from jxkernel.api.traced import check_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.axes import Axis
@@ -103,17 +105,24 @@ def _apply(
     out_axes: Any,
     make_axis: Callable[..., Axis],
     axis_size: int | None,
+    shared: Mapping[int, int | None] = MappingProxyType({}),
 ) -> Any:
+    """Apply a function; ``shared`` has the mapped axis of references it may return, by ``id``."""
     leaves, structure = tree.flatten((args, kwargs))
     if any(type(leaf) is Ref for leaf in leaves):
         return _apply_taking(fun, leaves, structure, in_axes, out_axes, make_axis, axis_size)
     flat, in_tree, dims, size = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)
     out_tree: Any = None
+    returned: Returned | None = None
 
     def flat_fun(*leaves: Any) -> list[Any]:
-        nonlocal out_tree
+        nonlocal out_tree, returned
         inner_args, inner_kwargs = in_tree.unflatten(leaves)
-        outs, out_tree = tree.flatten(fun(*inner_args, **inner_kwargs))
+        result = fun(*inner_args, **inner_kwargs)
+        outs, out_tree = tree.flatten(result)
+        if has_references(outs):
+            returned = Returned(result)
+            outs, out_tree = tree.flatten(returned.values(result))
         return outs
 
     mesh, entry = _explicit_entry(flat, dims)
@@ -122,12 +131,40 @@ def _apply(
     for index, (out, dim) in enumerate(zip(outs, out_dims, strict=True)):
         if dim is None:
             check_result(function_name(fun), out_tree, index, out)
+    if returned is not None:
+        _check_returned(returned, output_axes("vmap", out_axes, returned.structure), shared)
     wanted = output_axes("vmap", out_axes, out_tree)
     results = [
         _place(*each, mapped)
         for each in zip(outs, out_dims, wanted, key_data_axes(out_tree), strict=True)
     ]
-    return out_tree.unflatten(map(own_result, results))
+    result = out_tree.unflatten(map(own_result, results))
+    return result if returned is None else returned.references(result, returned.outside)
+
+
+def _check_returned(
+    returned: Returned, axes: Sequence[int | None], shared: Mapping[int, int | None]
+) -> None:
+    """Check that references have the axes in the result that they have.
+
+    Raises:
+      AxisError: one of outside has another mapped axis; one made inside has none in ``out_axes``.
+    """
+    for at, ref in returned.outside.items():
+        dim = shared.get(id(ref))
+        if axes[at] != dim:
+            raise AxisError(
+                "vmap out_axes",
+                f"it is {axes[at]} for a reference of type {ref.aval} that was made outside, "
+                f"whose mapped axis is {dim}: give it that, or return ref[...]",
+            )
+    for at, aval in returned.made.items():
+        if axes[at] is None:
+            raise AxisError(
+                "vmap out_axes",
+                f"it is None for a reference of type {aval} that each example makes for itself: "
+                "give it an axis, or return ref[...]",
+            )
 
 
 def _apply_taking(
@@ -158,10 +195,13 @@ def _apply_taking(
         result = fun(*given, **named)
         for i, ref in lent.items():
             _check_shared(ref, inside[i], dims[i])
+        own = {id(ref): refs[i] for i, ref in lent.items()}
+        result = tree.map(lambda leaf: own.get(id(leaf), leaf), result)
         return result, [inside[i].value for i in refs]
 
     wanted = (out_axes, [dims[i] for i in refs])
-    result, after = _apply(run, args, kwargs, in_axes, wanted, make_axis, axis_size)
+    shared = {id(ref): dims[i] for i, ref in refs.items()}
+    result, after = _apply(run, args, kwargs, in_axes, wanted, make_axis, axis_size, shared)
     for i, value in zip(refs, after, strict=True):
         if inside[i].is_written:
             refs[i].write(value)

@@ -186,6 +186,7 @@ class Ref:
     __slots__ = ("__weakref__", "_home", "_own", "aval", "structure")
 
     def __init__(self, value: object) -> None:
+        value = held(value, abstractify(value).dtype)
         leaves, self.structure = tree.flatten(value)  # a random key is a tree of its words
         self.aval = AbstractRef(abstractify(value), [abstractify(leaf) for leaf in leaves])
         self._home = home = staging()
@@ -277,6 +278,10 @@ class Ref:
             known.bound[id(self)] = (self, binding)
         return None if before is None else before[1]
 
+    def root(self) -> Ref:
+        """Return the reference that this is a part of; itself where it is no part."""
+        return self
+
     def holds_tracers(self) -> bool:
         """Whether the value is traced where the reference was made."""
         own = self._own
@@ -357,6 +362,13 @@ class Ref:
     def __setitem__(self, index: object, value: object) -> None:
         replace(self, index, value)
 
+    def __copy__(self) -> Ref:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Say what it is made of: where its array is kept belongs to this program alone."""
+        return Ref, (self.read(),)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("a reference to a scalar has no length")
@@ -396,7 +408,16 @@ class View(Ref):
     def __init__(self, ref: Ref, index: object) -> None:
         self._ref = ref
         self._index = index
-        self.aval = AbstractRef(abstractify(part(ref, index)))
+        value = part(ref, index)
+        leaves, self.structure = tree.flatten(value)
+        self.aval = AbstractRef(abstractify(value), [abstractify(leaf) for leaf in leaves])
+
+    def root(self) -> Ref:
+        """Return the reference that this is a part of."""
+        return self._ref.root()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return View, (self._ref, self._index)
 
     def read(self) -> Any:
         """Return the part."""
@@ -667,14 +688,15 @@ def check_distinct(who: str, given: Iterable[tuple[str, Ref]]) -> None:
     """
     seen: dict[int, str] = {}
     for name, ref in given:
-        if id(ref) in seen:
+        key = id(ref.root())
+        if key in seen:
             raise RefError(
-                f"{who} got one reference of type {ref.aval} twice: as {name} and as "
-                f"{seen[id(ref)]}.",
+                f"{who} got one reference of type {ref.root().aval} twice: as {name} and as "
+                f"{seen[key]}.",
                 instead=("pass it once",),
                 **place_in_source(),
             )
-        seen[id(ref)] = name
+        seen[key] = name
 
 
 def staging() -> Any:
