@@ -67,7 +67,7 @@ class Flow:
 
     def reached(self, variables: Iterable[Var]) -> tuple[str, ...]:
         """The names of all arguments that variables depend on, in the arguments' order."""
-        bits = _all_bits(self._reached.get(one, 0) for one in variables)
+        bits = functools.reduce(operator.or_, [self._reached.get(one, 0) for one in variables], 0)
         if bits not in self._unpacked:
             names = enumerate(dict.fromkeys(self.arguments.values()))
             self._unpacked[bits] = tuple(name for number, name in names if bits >> number & 1)
@@ -86,10 +86,14 @@ class Flow:
                 self._link_back(variable, sources)
 
     def _link_back(self, variable: Var, sources: Sequence[Var]) -> None:
-        nearer = min(sources, key=self._steps.__getitem__)
+        nearer, bits = sources[0], self._reached[sources[0]]
+        for other in sources[1:]:
+            bits |= self._reached[other]
+            if self._steps[other] < self._steps[nearer]:
+                nearer = other
         self._steps[variable] = self._steps[nearer] + 1
         self._end[variable] = self._end[nearer]
-        self._reached[variable] = _all_bits(self._reached[one] for one in sources)
+        self._reached[variable] = bits
         following = self._named[nearer]
         own = self._names.get(variable)
         if own is None:
@@ -104,28 +108,28 @@ class Flow:
 
         Programs inside others need not have been recorded after them.
         """
+        all_sources = self._sources
         done: set[Var] = set()
         entered: set[Var] = set()
-        for variable in self._sources:
-            waiting = [variable]
+        for variable in all_sources:
+            waiting = [] if variable in done else [variable]
             while waiting:
                 last = waiting[-1]
                 entered.add(last)
-                before = [one for one in self._sources[last] if self._is_waited_for(one, entered)]
+                before = [
+                    one for one in all_sources[last] if one in all_sources and one not in entered
+                ]
                 waiting += before
                 if not before and waiting.pop() not in done:
                     done.add(last)
                     yield last
-
-    def _is_waited_for(self, variable: Var, entered: set[Var]) -> bool:
-        return variable in self._sources and variable not in entered
 
     def _add_equations(self, equations: Iterable[Eqn]) -> None:
         for equation in equations:
             sources = _variables(equation.invars)
             for variable in equation.outvars:
                 self._sources.setdefault(variable, sources)
-            for inner in subjaxprs(equation.params):
+            for inner in subjaxprs(equation.params) if equation.params else ():
                 if inner.jaxpr in self._walked:
                     continue  # a program called in several places keeps the first as its origin
                 self._walked.add(inner.jaxpr)
@@ -137,12 +141,8 @@ class Flow:
                 self._add_equations(inner.jaxpr.eqns)
 
 
-def _all_bits(parts: Iterable[int]) -> int:
-    return functools.reduce(operator.or_, parts, 0)
-
-
 def _variables(atoms: Sequence[object]) -> tuple[Var, ...]:
-    return tuple(atom for atom in atoms if isinstance(atom, Var))
+    return tuple([atom for atom in atoms if isinstance(atom, Var)])
 
 
 def _argument_name(names: Sequence[str], index: int) -> str:

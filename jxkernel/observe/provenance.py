@@ -461,12 +461,13 @@ def _places(names: NameWatch) -> dict[int, list[tuple[Eqn, _Position]]]:
     for trace in names.traces:
         for equation in trace.eqns:
             codes, offsets = equation.source.raw_frames() if equation.source else ((), ())
-            for code, offset in zip(codes, offsets, strict=True):
-                if id(code) in positions:
-                    line, end_line, column, end_column = positions[id(code)][max(offset, 0) // 2]
+            # Most frames of a deep stack are the notebook's own, and of no watched code.
+            for key, offset in zip(map(id, codes), offsets, strict=True):
+                if key in positions:
+                    line, end_line, column, end_column = positions[key][max(offset, 0) // 2]
                     if line is not None:
                         place = (line, column or 0, end_line or line, end_column or 0)
-                        places[id(code)].append((equation, place))
+                        places[key].append((equation, place))
     return places
 
 
