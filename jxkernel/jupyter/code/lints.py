@@ -20,6 +20,9 @@ NOT_CONSUMING = frozenset({"fold_in", "key_data", "key_impl", "clone", "key", "P
 """Functions of ``random`` that may take a key again."""
 
 _RANDOM = "jxkernel.random"
+_CHILDLESS = frozenset({"ctx", "op", "ops", "attr", "type_comment"})
+"""Fields of nodes in which no name and no call can stand: most of what a node has."""
+
 _Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -106,6 +109,8 @@ class _Parts:
             if isinstance(node, ast.Call):
                 calls.append(node)
             for field in node._fields:
+                if field in _CHILDLESS:
+                    continue
                 value = getattr(node, field, None)
                 for child in value if type(value) is list else (value,):
                     if isinstance(child, ast.stmt):
