@@ -61,13 +61,26 @@ test('rows are searched by all words, and sorted by number and text', () => {
   assert.equal(written(ROWS, ofRows).split('\n').length, 4);
 });
 
+test('why a build was made stands before the stages, which a narrow page cuts off', () => {
+  const name = 'a_function_with_a_rather_long_name_for_training';
+  const ofRows = columns([...ROWS, build(4, { fun: name })]);
+  const titles = ofRows.map(one => one.title);
+  assert.deepEqual(titles.slice(-3), ['Trace', 'Lower', 'Compile']);
+  const shown = ofRows.slice(0, -3);
+  const gaps = 2 * shown.length;
+  // 97 characters have room at 900 pixels; the one of what is left takes at least 28.
+  assert.ok(shown.reduce((sum, one) => sum + (one.width || 28), gaps) <= 98);
+  assert.equal(ofRows[titles.indexOf('Function')]?.most, 40);
+});
+
 test('100,000 rows are searched and sorted', () => {
   const rows = Array.from({ length: 100_000 }, (_, index) =>
     build(index, { cost_ns: (index * 7919) % 100_000 })
   );
   const ofRows = columns(rows);
   const all = rows.map((_, index) => index);
-  const found = sorted(rows, all, ofRows, { column: 7, isDown: true });
+  const column = ofRows.findIndex(one => one.title === 'Cost');
+  const found = sorted(rows, all, ofRows, { column, isDown: true });
   assert.equal(rows[found[0] ?? -1]?.cost_ns, 99_999);
   assert.equal(matching(searched(rows, ofRows), 'f').length, 100_000);
 });

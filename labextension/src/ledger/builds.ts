@@ -98,9 +98,10 @@ export function timelineTitle({ rows, timeline }: LedgerPayload): string {
   return before ? `Timeline from build ${first.toLocaleString('en')} on` : 'Timeline';
 }
 
-/** The columns of the builds. */
+/** The columns of the builds: those last that a narrow page shows only when it is scrolled. */
 export function columns(rows: readonly LedgerRowPayload[]): IColumn<LedgerRowPayload>[] {
   const most = rows.reduce((found, row) => Math.max(found, row.cost_ns), 1);
+  const longest = rows.reduce((found, row) => Math.max(found, row.fun.length), 8);
   const time = (
     title: string,
     of: (row: LedgerRowPayload) => number
@@ -113,12 +114,15 @@ export function columns(rows: readonly LedgerRowPayload[]): IColumn<LedgerRowPay
   });
   return [
     { title: '#', width: 6, isNumeric: true, text: row => `${row.number}`, key: row => row.number },
-    { title: 'Time', width: 9, text: row => clock(row.when), key: row => row.when },
+    { title: 'Time', width: 8, text: row => clock(row.when), key: row => row.when },
     { title: 'Cell', width: 8, text: row => row.cell ?? '' },
-    { title: 'Function', width: 16, text: row => row.fun },
-    time('Trace', row => row.trace_ns),
-    time('Lower', row => row.lower_ns),
-    time('Compile', row => row.compile_ns),
+    {
+      title: 'Function',
+      width: Math.min(longest, 18),
+      most: Math.min(longest, 40),
+      text: row => row.fun
+    },
+    { title: 'Why', width: 0, text: row => row.why },
     {
       title: 'Cost',
       width: 17,
@@ -126,7 +130,9 @@ export function columns(rows: readonly LedgerRowPayload[]): IColumn<LedgerRowPay
       key: row => row.cost_ns,
       bar: row => row.cost_ns / most
     },
-    { title: 'Why', width: 0, text: row => row.why }
+    time('Trace', row => row.trace_ns),
+    time('Lower', row => row.lower_ns),
+    time('Compile', row => row.compile_ns)
   ];
 }
 

@@ -11,6 +11,8 @@ export interface IColumn<T> {
   readonly key?: (row: T) => number | string;
   /** Its width in characters; 0 for what is left. */
   readonly width: number;
+  /** The width that it grows to where there is room, before what is left is given away. */
+  readonly most?: number;
   readonly isNumeric?: boolean;
   /** How long a bar to draw in it, from 0 to 1. */
   readonly bar?: (row: T) => number;

@@ -172,5 +172,8 @@ function Head(props: {
 }
 
 function width<T>(column: IColumn<T>): string {
-  return column.width ? `${column.width}ch` : `minmax(${REST}ch, 1fr)`;
+  if (!column.width) {
+    return `minmax(${REST}ch, 1fr)`;
+  }
+  return column.most ? `minmax(${column.width}ch, ${column.most}ch)` : `${column.width}ch`;
 }
