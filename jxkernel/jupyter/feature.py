@@ -28,6 +28,11 @@ class Subcommand(NamedTuple):
     help: str
     choices: tuple[str, ...] = ()
 
+    @property
+    def takes_words(self) -> bool:
+        """Whether there are words after its name: its help begins with them."""
+        return "  " in self.help
+
 
 class Request(NamedTuple):
     """What a front end may ask for.

@@ -231,10 +231,8 @@ class _Plan:
         if platform == "cpu" and self._renews_cpu:
             numbers = list(range(self.new_count))
         if number and (not number.isdigit() or int(number) not in numbers):
-            raise ValueError(
-                f"there is no device {number!r} on {platform}, which has "
-                f"{numbers[0]} to {numbers[-1]}"
-            )
+            has = f"{numbers[0]} to {numbers[-1]}" if numbers[1:] else f"{numbers[0]} alone"
+            raise ValueError(f"there is no device {number!r} on {platform}, which has {has}")
         return f"{devices[0].platform}:{number or numbers[0]}", False, ""
 
     def _renewed(self, device: Any) -> str:

@@ -45,7 +45,13 @@ def test_ledger_and_explain_are_the_plain_functions(notebook: Notebook) -> None:
 
 
 def test_ledger_before_anything_is_built(notebook: Notebook) -> None:
-    assert "nothing has been traced" in text(notebook, "%jx ledger missing")
+    assert "nothing has been traced" in text(notebook, "%jx ledger")
+
+
+def test_a_function_that_was_not_built_is_not_said_to_be_the_only_one(notebook: Notebook) -> None:
+    notebook.run("f = jx.jit(lambda a: a + 1)\nf(x)")
+    told = "missing: neither traced nor compiled since recording began"
+    assert text(notebook, "%jx ledger missing") == told
 
 
 def test_why_leads_back_to_an_argument(notebook: Notebook) -> None:
@@ -175,7 +181,7 @@ def test_the_tour_runs(notebook: Notebook) -> None:
         ("%jx ledgr", "%jx: there is no subcommand 'ledgr'; did you mean ledger?"),
         ("%jx zzz", "%jx: there is no subcommand 'zzz'; there are hlo, stages"),
         ("%jx backend abacus", "%jx backend: Unknown backend 'abacus'"),
-        ("%jx backend cpu:9", "%jx backend: there is no device '9' on cpu, which has 0 to 0"),
+        ("%jx backend cpu:9", "%jx backend: there is no device '9' on cpu, which has 0 alone"),
         ("%jx why", "%jx why: give a name of a traced function or cell"),
         ("%jx why z", "%jx why: nothing was traced yet; call a jitted function"),
         ("%jx map", "%jx map: nothing was traced yet"),
@@ -190,6 +196,12 @@ def test_the_tour_runs(notebook: Notebook) -> None:
         ("%jx report x.txt", "%jx report: x.txt must end in .html or .json"),
         ("%jx report /no/such/folder/x.html", "%jx report: [Errno 2]"),
         ("%jx x64 maybe", "%jx x64: 'maybe' is neither 'on' nor 'off'"),
+        ("%jx live w", "%jx live takes no words, got 'w'"),
+        ("%jx leaks f(x)", "%jx leaks takes no words, got 'f(x)'"),
+        ("%jx devices cpu", "%jx devices takes no words, got 'cpu'"),
+        ("%jx tour 2", "%jx tour takes no words, got '2'"),
+        ("%jx explain w", "%jx explain: w is not a function"),
+        ("%jaxpr lambda v: v", "%jaxpr: lambda v: v is a function: give its arguments, (lambda"),
     ],
 )
 def test_a_wrong_word_is_told(notebook: Notebook, command: str, message: str) -> None:

@@ -44,6 +44,8 @@ class JxMagics(Magics):
                 f"did you mean {near[0]}?" if near else f"there are {', '.join(self._subcommands)}"
             )
             raise UsageError(f"%jx: there is no subcommand {name!r}; {meant}")
+        if rest.strip() and not self._subcommands[name].takes_words:
+            raise UsageError(f"%jx {name} takes no words, got {rest.strip()!r}")
         try:
             view = self._subcommands[name].answer(self._session, rest.strip())
             return with_cell_names(view, self._session.shell.compile)

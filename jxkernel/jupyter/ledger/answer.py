@@ -21,13 +21,19 @@ __all__ = ["chosen_rows", "events", "explain_function", "is_eager", "ledger_rows
 
 
 def explain_function(session: Session, words: str) -> View:
-    """Return the history of a function, given by an expression or its name."""
+    """Return the history of a function, given by an expression or its name.
+
+    Raises:
+      UsageError: no function is given.
+    """
     if not words:
         raise UsageError("%jx explain: name a function")
     try:
         function = evaluate(session, words)
     except NameError:
         function = words
+    if not callable(function) and not isinstance(function, str):
+        raise UsageError(f"%jx explain: {words} is not a function")
     text = explain(function, session.recorder)
     return text_view("", text)
 
@@ -45,6 +51,8 @@ def ledger_rows(session: Session, words: str) -> View:
     if words.split()[:1] == ["by"]:
         return _totals(session, words.split()[1:])
     rows, eager = chosen_rows(session, words)
+    if not rows and words not in ("", "all"):
+        return text_view("", explain(words, session.recorder))
     notes = () if words else _outside(eager)
     token = f"{session.token} {words}"
     view = ledger_view(rows, session.recorder.dropped, notes, token=token)

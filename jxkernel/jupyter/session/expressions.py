@@ -163,7 +163,8 @@ def _parsed(session: Session, words: str, magic: str) -> ast.expr:
     if isinstance(parsed, ast.Name | ast.Attribute | ast.Lambda):
         value = evaluate(session, words)
         if callable(value) and not is_traceable(value):
-            raise UsageError(f"{magic}: {words} is a function: give its arguments, {words}(x)")
+            called = f"({words})" if isinstance(parsed, ast.Lambda) else words
+            raise UsageError(f"{magic}: {words} is a function: give its arguments, {called}(x)")
     return parsed
 
 
