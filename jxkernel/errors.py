@@ -455,11 +455,12 @@ class ArgumentTypeError(JXError, TypeError):
     """
 
     def __init__(self, fun: str, path: str, value: str, **parts: Any) -> None:
+        named = repr(path) if path.isidentifier() else "..."
         parts.setdefault(
             "instead",
             (
                 f"make the argument static, if it only steers the computation: "
-                f"jit({fun}, static_argnames=...)",
+                f"jit({fun if fun.isidentifier() else 'f'}, static_argnames={named})",
                 "convert data with jnp.asarray, and register own classes as pytrees: "
                 "tree_util.register_dataclass",
             ),

@@ -112,7 +112,7 @@ def whole_number(name: str, argument: str, value: Any) -> int:
             code=error.code,
             underline=error.underline,
             instead=(
-                f"{argument} shapes the program: make it an argument that is known while tracing, "
+                f"{argument} must be known while tracing: make the argument static, "
                 "jit(f, static_argnames=...)",
             ),
         ) from None

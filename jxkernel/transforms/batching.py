@@ -120,6 +120,10 @@ class BatchTrace(Trace):
         finally:
             swap_current(previous)
 
+    def is_of_numbers(self, tracer: Tracer) -> bool:
+        """Whether a tracer is made of arguments that are single numbers: an example is not."""
+        return False
+
     def describe(self, tracer: Tracer) -> tuple[str, ...]:
         """Say that the value is one example of many, and describe the whole of it."""
         own = f"Inside vmap it stands for one of {self.axis.size} examples."

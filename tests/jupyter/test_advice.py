@@ -35,6 +35,7 @@ def test_advice_is_for_traced_values_alone(error: Exception, found: tuple[str, .
 
 def test_messages_call_a_tracer_what_it_is() -> None:
     assert plain_words("unhashable type: 'StageTracer'") == "unhashable type: a traced array"
+    assert plain_words("got 'Traced<i32*[]>'") == "got a traced value of type i32[]"
 
 
 def test_flags_in_advice_bear_the_inputs_name() -> None:
@@ -45,7 +46,7 @@ def test_flags_in_advice_bear_the_inputs_name() -> None:
     )
     assert with_static_name(lines, "k") == (
         "keep it: %%jit --static k",
-        "make it static: jit(f, static_argnames=...) or %%jit --static k",
+        "make it static: %%jit --static k",
         "or not",
     )
 
@@ -99,7 +100,12 @@ def test_a_leaked_tracer_names_its_function_and_cell(notebook: Notebook) -> None
         ("  u[1:-1, 0] += v", "u = u.at[1:-1, 0].add(v)"),
         ("params['w'][0] *= 2", "params['w'] = params['w'].at[0].multiply(2)"),
         ("self.x[i, :] = f(y)", "self.x = self.x.at[i, :].set(f(y))"),
-        ("u[0] //= 2", ""),
+        ("u.T[0] = 3", "changed = u.T.at[0].set(3)"),
+        ("u[0] //= 2", "u = u.at[0].set(u[0] // 2)"),
+        ("u[0], u[1] = u[1], u[0]", "u = u.at[0].set(u[1]).at[1].set(u[0])"),
+        ("u[0], v[1] = 1, 2", ""),
+        ("u[0], u[1] = pair", ""),
+        ("for u[0] in range(3): pass", ""),
         ("u = 1", ""),
         ("u[0] = (1,", ""),
     ],
@@ -168,7 +174,7 @@ def test_a_range_over_an_argument_is_told_with_the_arguments_name(notebook: Note
     printed = notebook.attempt("power(x, 3)").printed
     body = "def body(_, x):\n        x = x * x\n        return x"
     assert f"instead:\n    {body}\n    x = lax.fori_loop(0, n, body, x)" in printed
-    assert "make the argument static: jit(f, static_argnames='n')" in printed
+    assert "make the argument static: jit(power, static_argnames='n')" in printed
     told = str(notebook.run("%jx explain power").value)
     assert "failed: TracerIntegerConversionError: indexing, range or a shape needs" in told
     assert "Where the value comes from" not in told
@@ -201,6 +207,65 @@ def test_advice_for_a_function_names_no_flag_of_cells(notebook: Notebook) -> Non
     printed = notebook.attempt("f(1.0)").printed
     assert "jit(f, static_argnames='n')\n" in printed
     assert "NAME" not in printed
+
+
+def test_an_example_of_many_cannot_be_made_static(notebook: Notebook) -> None:
+    cell = "y = jx.vmap(lambda a: a if a > 0 else -a)(x)"
+    for magic in ("", "%%jit\n"):
+        printed = notebook.attempt(magic + cell).printed
+        assert "jnp.where(a > 0, a, -a)" in printed
+        assert "static" not in printed
+
+
+@pytest.mark.parametrize(
+    ("definition", "call", "told"),
+    [
+        ("def g(a, mode): return a", "g(x, 'train')", "jit(g, static_argnames='mode')"),
+        ("def g(a): return a", "g({'name': 'a'})", "jit(g, static_argnames=...)"),
+        ("def g(n): return x[:int(n)]", "g(3)", "jit(g, static_argnames='n')"),
+        ("def g(a, n): return a[:n]", "g(x, 3)", "few values: jit(g, static_argnames='n')"),
+        ("def g(n, m): return x[n:m]", "g(1, 3)", "jit(g, static_argnames=['n', 'm'])"),
+        ("def g(n): return (lambda: x[n:])()", "g(1)", "jit(g, static_argnames='n')"),
+    ],
+)
+def test_advice_names_the_function_that_is_jitted(
+    notebook: Notebook, definition: str, call: str, told: str
+) -> None:
+    notebook.run(f"@jx.jit\n{definition}")
+    assert told in notebook.attempt(call).printed
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("jnp.array([[1, 2], [3]])", "pad the short ones, or keep a list of arrays"),
+        ("np.array([[1, 2], [3]]); x", "pad the short ones, or keep a list of arrays"),
+        ("x.at[0] + 1", "x[i] reads, x.at[i].set and x.at[i].add give a changed copy"),
+    ],
+)
+def test_rows_and_places_of_updates_are_told_in_a_sentence(
+    notebook: Notebook, cell: str, told: str
+) -> None:
+    for magic in ("", "%%jit\n"):
+        printed = notebook.attempt(f"{magic}{cell}").printed
+        assert told in printed
+        assert "NumPy arrays hold no traced values" not in printed
+
+
+def test_a_traced_bound_is_told_by_its_type(notebook: Notebook) -> None:
+    notebook.run("n = 2")
+    printed = notebook.attempt("%%jit\ny = x[:n]").printed
+    assert "got a traced value of type i32[]" in printed
+    assert "Traced<" not in printed
+    assert "few values: %%jit --static n" in printed
+
+
+def test_an_assignment_without_such_an_update_is_told_as_an_idea(notebook: Notebook) -> None:
+    told = "    make a changed copy with .at[ ].set, and give it the name of the array"
+    for magic in ("", "%%jit\n"):
+        printed = notebook.attempt(f"{magic}x[0], x[1] = list(x[:2])").printed
+        assert told in printed
+        assert "value" not in printed.partition("instead:")[2]
 
 
 @pytest.mark.parametrize(

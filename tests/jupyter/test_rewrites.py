@@ -18,6 +18,11 @@ CHOICES = [
     ("r = m if m > 5 else 0", "jnp.where(m > 5, m, 0)", "r = {}"),
     ("r = w > 1 and w < 3", "(w > 1) & (w < 3)", "r = {}"),
     (
+        "if w > 3: r = w\nelif w > 1: r = -w\nelse: r = w * 0",
+        "r = jnp.where(w > 3, w, jnp.where(w > 1, -w, w * 0))",
+        "{}",
+    ),
+    (
         "def f(x):\n    if x > 0:\n        return x\n    else:\n        return 0.0\nr = f(w)",
         "return jnp.where(x > 0, x, 0.0)",
         "def f(x):\n    {}\nr = f(w)",
@@ -66,6 +71,10 @@ NOT_LOOPED = [
 NOT_REPLACED = [
     "import math\nr = math.log(w, 10)",
     "r = sorted(x, reverse=True)",
+    "r = x[:int(w)]",
+    "r = jnp.zeros((int(w), 3))",
+    "r = jnp.zeros(shape=2 * int(w))",
+    "r = [1, 2] * int(w)",
     "r = any(v > 3 for v in x)",
     "r = max(x, key=abs)",
     "r = np.sum([w, w])",
@@ -137,6 +146,8 @@ def test_what_would_mean_something_else_is_not_rewritten(cells: Notebook, cell: 
     "cell",
     [
         "if w > 0: r = 'a'\nelse: r = 'b'",
+        "if w > 0: r = w\nelif w > 1: s = w\nelse: r = -w",
+        "match k:\n    case 1: r = w\n    case _: r = -w",
         "if w > 0: r = w\nelse: s = w",
         "if w > 0:\n    r = w\n    s = w",
         "def f(x):\n    if x > 9: return x\n    return f(x + 1)\nr = f(w)",
@@ -146,6 +157,7 @@ def test_what_would_mean_something_else_is_not_rewritten(cells: Notebook, cell: 
 def test_what_cannot_be_derived_is_told_as_an_idea(cells: Notebook, cell: str) -> None:
     printed = cells.fails(f"%%jit\n{cell}", TypeError).printed
     assert "choose between values with jnp.where" in printed
+    assert "combine conditions" not in printed
     assert "condition, a, b" not in printed
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "with_static_name",
 ]
 
+_OF_ARGUMENT = re.compile(r"the traced argument (\w+) of the function '(.*?)'")
 _TRACER = r"'?\w*Tracer'?"
 _NUMPY_HOLDS_NONE = (
     "NumPy arrays hold no traced values: begin with an array of jnp, and write with .at[ ].set"
@@ -55,7 +56,18 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         r"setting an array element|only .* arrays can be converted",
         _NUMPY_HOLDS_NONE,
     ),
+    (
+        ValueError,
+        r"inhomogeneous shape",
+        "an array has rows of one length: pad the short ones, or keep a list of arrays",
+    ),
     (ValueError, r"setting an array element with a sequence", _NUMPY_HOLDS_NONE),
+    (
+        TypeError,
+        r"'IndexedUpdate'",
+        "x.at[i] is where an update goes: x[i] reads, x.at[i].set and x.at[i].add give a changed "
+        "copy",
+    ),
     (TypeError, rf"{_TRACER} object is not callable", "an array is indexed with [ ]"),
     (TypeError, r"an index is an integer.* of type str", "for parts by name keep a dict of arrays"),
     (
@@ -144,18 +156,43 @@ def at_update(code: str) -> str:
     except (SyntaxError, ValueError):
         return ""
     match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Tuple(elts=values)):
+            return _updates(parts, values)
         case ast.Assign(targets=[ast.Subscript() as part]):
-            method = "set"
-        case ast.AugAssign(target=ast.Subscript() as part) if type(statement.op) in _UPDATES:
-            method = _UPDATES[type(statement.op)]
+            method, value = "set", statement.value
+        case ast.AugAssign(target=ast.Subscript() as part, op=op, value=value):
+            method = _UPDATES.get(type(op), "set")
+            if method == "set":
+                value = ast.BinOp(part, op, value)
         case _:
             return ""
-    array, index, value = map(ast.unparse, (part.value, part.slice, statement.value))
-    if isinstance(part.slice, ast.Tuple):
-        index = index.removeprefix("(").removesuffix(")")
+    array, new = ast.unparse(part.value), ast.unparse(value)
     # What is no variable, nor a part of one, cannot be assigned to: the copy needs a name.
     named = isinstance(part.value, ast.Name | ast.Attribute | ast.Subscript)
-    return f"{array if named else 'changed'} = {array}.at[{index}].{method}({value})"
+    if isinstance(part.value, ast.Attribute):
+        named = not hasattr(ArrayImpl, part.value.attr)
+    return f"{array if named else 'changed'} = {array}.at[{_index(part)}].{method}({new})"
+
+
+def _updates(parts: list[ast.expr], values: list[ast.expr]) -> str:
+    """Assignments to several parts of one array at once: all values are those from before."""
+    arrays = {ast.unparse(one.value) if isinstance(one, ast.Subscript) else "" for one in parts}
+    if len(arrays) != 1 or "" in arrays or len(parts) != len(values):
+        return ""
+    array = arrays.pop()
+    updates = [
+        f".at[{_index(part)}].set({ast.unparse(value)})"
+        for part, value in zip(parts, values, strict=True)
+        if isinstance(part, ast.Subscript)
+    ]
+    return f"{array} = {array}{''.join(updates)}"
+
+
+def _index(part: ast.Subscript) -> str:
+    """An index as it is written."""
+    index = ast.unparse(part.slice)
+    bare = isinstance(part.slice, ast.Tuple) and part.slice.elts
+    return index.removeprefix("(").removesuffix(")") if bare else index
 
 
 def in_place_of(code: str) -> str:
@@ -182,12 +219,19 @@ def in_place_of(code: str) -> str:
     return f"jnp.{name} in place of {module}.{name}"
 
 
-def with_argument_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
-    """Return advice that names a function's argument to keep static; no cell has a part in it."""
+def with_argument_name(instead: Iterable[str], name: str, function: str) -> tuple[str, ...]:
+    """Return advice that names a function and its argument to keep static, and no cell's flag.
+
+    Args:
+      instead: the advice of an error.
+      name: the argument.
+      function: the function; one without a name is left to stand as ``f``.
+    """
+    called = function if function.isidentifier() else "f"
     return tuple(
-        line.replace("static_argnames=...", f"static_argnames={name!r}").removesuffix(
-            " or %%jit --static NAME"
-        )
+        line.replace("jit(f, static_argnames=...)", f"jit({called}, static_argnames={name!r})")
+        .replace("static_argnames=...", f"static_argnames={name!r}")
+        .removesuffix(" or %%jit --static NAME")
         for line in instead
     )
 
@@ -236,13 +280,30 @@ def _index_of(node: Any, code: str, names: Names) -> str:
 
 
 def _static_bound(node: Any, code: str, names: Names) -> str:
-    """The flag for the traced names of a slice's bounds."""
+    """The arguments to keep static for a slice's bounds, of the one function that is jitted."""
     if not isinstance(node, ast.Subscript):
         return ""
     bounds = [one.id for one in ast.walk(node.slice) if isinstance(one, ast.Name)]
-    traced = [one for one in bounds if isinstance(names.found.get(one), Tracer)]
-    flag = f"%%jit --static {','.join(dict.fromkeys(traced))}"
-    return f"make the bound static, if it takes few values: {flag}" if traced else ""
+    values = [names.found.get(one) for one in dict.fromkeys(bounds)]
+    origins = [one.owner.describe(one) for one in values if isinstance(one, Tracer)]
+    found = [_OF_ARGUMENT.search(line) for lines in origins for line in lines]
+    by_function: dict[str, list[str]] = {}
+    for one in found:
+        if one is not None:
+            by_function.setdefault(one[2], []).append(one[1])
+    if len(by_function) != 1:
+        return ""
+    ((function, arguments),) = by_function.items()
+    return f"make the bound static, if it takes few values: {_static(function, arguments)}"
+
+
+def _static(function: str, arguments: list[str]) -> str:
+    """How arguments of a function, or of a cell, are made static."""
+    named = list(dict.fromkeys(arguments))
+    if re.match(r"cell_\d", function):
+        return f"%%jit --static {','.join(named)}"
+    called = function if function.isidentifier() else "f"
+    return f"jit({called}, static_argnames={named if named[1:] else named[0]!r})"
 
 
 _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], ...] = (
@@ -268,6 +329,11 @@ def _attribute(name: str, node: Any) -> Iterable[str]:
 def plain_words(message: str) -> str:
     """Return a message of Python's that calls a traced value what it is to the user."""
     message = re.sub(r"'\w*Tracer'|\b\w*Tracer(?:\.__format__)?\b", "a traced array", message)
+    message = re.sub(
+        r"'?Traced<([^>]*)>'?",
+        lambda found: f"a traced value of type {found[1].replace('*', '')}",
+        message,
+    )
     return re.sub(
         r"'(?:jaxlib\._jax\.)?ArrayImpl'|\bjaxlib\._jax\.ArrayImpl\b", "an array", message
     )
@@ -277,12 +343,13 @@ def with_static_name(instead: Iterable[str], name: str) -> tuple[str, ...]:
     """Return advice that names the input to keep static, as a cell's flag.
 
     Args:
-      instead: the advice of an error.
+      instead: the advice of an error; of the call that jits, a cell has none.
       name: the traced input that the value depends on.
     """
+    flag = f"%%jit --static {name}"
     return tuple(
-        line.replace("--static NAME", f"--static {name}")
-        if "%%jit" in line or not line.endswith("static_argnames=...)")
-        else f"{line} or %%jit --static {name}"
+        line.replace("jit(f, static_argnames=...) or %%jit --static NAME", flag)
+        .replace("jit(f, static_argnames=...)", flag)
+        .replace("--static NAME", f"--static {name}")
         for line in instead
     )

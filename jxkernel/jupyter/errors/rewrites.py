@@ -6,6 +6,7 @@ What cannot be derived from the code for certain is not rewritten.
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +26,7 @@ __all__ = [
     "Names",
     "chosen",
     "in_users_names",
+    "is_combined",
     "looped",
     "named_values",
     "of_mask",
@@ -129,6 +131,16 @@ def _combined(node: Any) -> ast.expr | None:
             return None
 
 
+def is_combined(node: Any) -> bool:
+    """Whether the truth of an expression is asked for by ``and``, ``or`` or ``not``."""
+    around = getattr(node, "parent", None)
+    return any(
+        isinstance(one, ast.BoolOp)
+        or (isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.Not))
+        for one in (node, around)
+    )
+
+
 def _joined(sign: ast.operator, parts: list[ast.expr]) -> ast.expr:
     whole = parts[0]
     for part in parts[1:]:
@@ -147,10 +159,22 @@ def _of_statement(where: str, statement: ast.If, names: Names) -> str:
             return _where(where, statement.test, first.value, second.value, "return ")
         return ""
     name, value = _assigned(first)
+    if isinstance(second, ast.If):
+        rest = _of_statement(where, second, names)
+        return _nested(where, statement.test, name, value, rest)
     other, otherwise = _assigned(second) if second else (name, ast.Name(name))
     if name != other or (second is None and name not in names.found):
         return ""
     return _where(where, statement.test, value, otherwise, f"{name} = ")
+
+
+def _nested(where: str, test: ast.expr, name: str, value: Any, rest: str) -> str:
+    """A choice whose other case is a choice itself: an ``elif``, rewritten already."""
+    before = f"{name} = "
+    if not name or not rest.startswith(before):
+        return ""
+    otherwise = ast.parse(rest.removeprefix(before), mode="eval").body
+    return _where(where, test, value, otherwise, before)
 
 
 def _assigned(statement: ast.stmt) -> tuple[str, ast.expr | None]:
@@ -206,8 +230,7 @@ def replaced(node: Any, names: Names) -> str:
     arrays = names.of_module("jxkernel.numpy")
     match node:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name not in names.found:
-            is_size = name == "int" and isinstance(getattr(node, "parent", None), ast.Call)
-            return "" if is_size else _builtin(arrays, name, args)
+            return "" if name == "int" and _may_be_size(node) else _builtin(arrays, name, args)
         case ast.Call(func=ast.Attribute(value=of, attr="item" | "tolist"), args=[]):
             return ast.unparse(of)
         case ast.Call(func=ast.Attribute() as function):
@@ -222,6 +245,24 @@ def replaced(node: Any, names: Names) -> str:
             return ""
         case _:
             return ""
+
+
+def _may_be_size(node: ast.Call) -> bool:
+    """Whether a number may be a size, a count or a bound: it is in a call, a slice or a product."""
+    around = itertools.islice(_ancestors(node), 1, None)
+    inside = itertools.takewhile(lambda one: isinstance(one, ast.expr | ast.keyword), around)
+    return any(
+        isinstance(one, ast.Call | ast.Slice | ast.keyword) or _has_row(one) for one in inside
+    )
+
+
+def _has_row(node: ast.AST) -> bool:
+    """Whether an expression is a product with a list, a tuple or a text."""
+    rows = (ast.List, ast.Tuple, ast.JoinedStr)
+    return isinstance(node, ast.BinOp) and any(
+        isinstance(one, rows) or (isinstance(one, ast.Constant) and isinstance(one.value, str))
+        for one in (node.left, node.right)
+    )
 
 
 def _builtin(arrays: str, name: str, args: list[ast.expr]) -> str:

@@ -50,6 +50,7 @@ from jxkernel.jupyter.errors.rewrites import (
     Names,
     chosen,
     in_users_names,
+    is_combined,
     looped,
     of_mask,
     operands,
@@ -81,11 +82,12 @@ _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
 _FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
 _FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
-_OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)")
+_OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)(.*?)'")
 _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_TYPES = re.compile(r"\b(?:shapes?|sizes?|ranks?|ax[ei]s|dtypes?)\b")
 _ABOUT_VALUES = (TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
 _OF_VALUES = (ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError)
+_CHANGED_COPY = "make a changed copy with .at[ ].set, and give it the name of the array"
 _BESIDES = ("static", "must be known while tracing", "stop_gradient")
 """Words of the advice that holds besides a rewrite of the user's own expression."""
 
@@ -208,8 +210,7 @@ def locate(error: BaseException) -> None:
 def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
     """Put the rewrite of the user's own line first."""
     if isinstance(error, ImmutableArrayError):
-        update = at_update(error.code)
-        error.instead = (update,) if update else error.instead
+        error.instead = (at_update(error.code) or _CHANGED_COPY,)
         return
     if isinstance(error, NonConcreteBooleanIndexError):
         error.instead = of_mask(node, names) or error.instead
@@ -226,10 +227,11 @@ def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
             kept = (line for line in error.instead if any(one in line for one in wanted))
             error.instead = (*instead.splitlines(), *kept)
         elif isinstance(error, TracerBoolConversionError):
-            error.instead = tuple(line for line in error.instead if "a loop with" not in line)
-    named = [found.group(1) for line in error.origin if (found := _OF_FUNCTION.search(line))]
+            left_out = ("a loop with",) if is_combined(node) else ("a loop with", "combine")
+            error.instead = tuple(line for line in error.instead if not line.startswith(left_out))
+    named = [found.groups() for line in error.origin if (found := _OF_FUNCTION.search(line))]
     if len(named) == 1:
-        error.instead = with_argument_name(error.instead, named[0])
+        error.instead = with_argument_name(error.instead, *named[0])
 
 
 def _rewritten(error: JXError, node: Any, names: Names) -> str:

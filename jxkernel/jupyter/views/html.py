@@ -77,7 +77,7 @@ padding:0 .6em;white-space:nowrap}
 .jxk svg .p{fill:currentColor;opacity:.55}
 .jxk svg .box{fill:color-mix(in srgb,currentColor 6%,transparent);stroke:currentColor}
 .jxk svg .end{fill:color-mix(in srgb,#2a78d6 20%,transparent);stroke:#2a78d6}
-.jxk svg.value{margin:.4em 0}.jxk .seen pre{max-height:18em}
+.jxk svg.value{margin:.4em 0}.jxk .seen pre{max-height:26em}
 .jxk svg.hist{margin-top:.4em;fill:#2a78d6}
 .jxk svg rect.bt{fill:color-mix(in srgb,#2a78d6 12%,transparent);stroke:#2a78d6}
 .jxk svg rect.bl{fill:#c98500}.jxk svg rect.bc{fill:#2a78d6}.jxk svg text.bc{fill:#fff;opacity:1}
