@@ -463,6 +463,7 @@ def _attach() -> None:
         "copy_to_host_async": _copy_to_host_async,
     }
     for name, getter in properties.items():
+        getter.__name__ = name  # by which Python's error speaks of it when it is assigned to
         setattr(ArrayImpl, name, property(getter))
     for name, method in methods.items():
         setattr(ArrayImpl, name, method)

@@ -238,6 +238,38 @@ def test_advice_names_the_function_that_is_jitted(
 @pytest.mark.parametrize(
     ("cell", "told"),
     [
+        ("x.fill(0)", "jnp.full_like(x, 0)"),
+        ("x.append(3)", "x = jnp.append(x, 3)"),
+        ("x.astpye('int32')", "x.astype"),
+        ("x.numpy()", "np.asarray(x)\n"),
+        ("x.cuda()", "jx.device_put moves an array to a device"),
+        ("x.shape = (2, 4)", "x = x.reshape((2, 4))"),
+        ("x.dtype = 'int32'", "x = x.astype('int32')"),
+    ],
+)
+def test_what_arrays_of_other_libraries_have_is_told(
+    notebook: Notebook, cell: str, told: str
+) -> None:
+    printed = notebook.attempt(cell).printed
+    assert f"What to write instead:\n    {told}" in printed
+    assert "<lambda>" not in printed
+    assert "%%jit" not in printed
+
+
+def test_a_traced_shape_that_is_assigned_to_is_rewritten(notebook: Notebook) -> None:
+    printed = notebook.attempt("%%jit\nx.shape = (2, 4)").printed
+    assert "What to write instead:\n    x = x.reshape((2, 4))" in printed
+    assert "Tracer" not in printed
+
+
+def test_an_attribute_of_another_class_is_left_alone(notebook: Notebook) -> None:
+    notebook.run("class Array: pass")
+    assert "instead" not in notebook.attempt("Array().fill(0)").printed
+
+
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
         ("jnp.array([[1, 2], [3]])", "pad the short ones, or keep a list of arrays"),
         ("np.array([[1, 2], [3]]); x", "pad the short ones, or keep a list of arrays"),
         ("x.at[0] + 1", "x[i] reads, x.at[i].set and x.at[i].add give a changed copy"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from jxkernel import numpy as jnp
@@ -126,6 +126,15 @@ _ELSEWHERE = {
     "mul_": "{x} = {x} * {args}",
 }
 """What other libraries' arrays have, and what to write; ``{x}`` is the array of the user's."""
+
+_ELSEWHERE_NOW = _ELSEWHERE | {
+    "numpy": "np.asarray({x})",
+    "backward": "a gradient: jx.grad of a function",
+    "to": "{x}.astype converts, and jx.device_put moves to a device",
+    "cuda": "jx.device_put moves an array to a device",
+    "cpu": "jx.device_put moves an array to a device",
+}
+"""The same for an array that is not traced."""
 
 
 _UPDATES: dict[type[ast.operator], str] = {
@@ -248,9 +257,11 @@ def advice(
       names: those of its frame.
     """
     message = str(error)
-    if isinstance(error, AttributeError):
+    if isinstance(error, AttributeError) and "has no attribute" in message:
+        if isinstance(error.obj, ArrayImpl) and error.name:
+            return tuple(_attribute(error.name, node, _ELSEWHERE_NOW))
         found = re.search(rf"{_TRACER} object has no attribute '(\w+)'", message)
-        return tuple(_attribute(found.group(1), node)) if found else ()
+        return tuple(_attribute(found.group(1), node, _ELSEWHERE)) if found else ()
     for kind, pattern, derive in _DERIVED:
         if isinstance(error, kind) and re.search(pattern, message):
             told = derive(node, code, names or Names({}))
@@ -277,6 +288,14 @@ def _index_of(node: Any, code: str, names: Names) -> str:
             return f"{of.id}[{ast.unparse(index)}]"
         case _:
             return ""
+
+
+def _of_property(node: Any, code: str, names: Names) -> str:
+    """The changed copy that an assignment to an array's shape or dtype means."""
+    target, is_set, value = code.partition("=")
+    array, _, name = target.strip().rpartition(".")
+    method = {"shape": "reshape", "dtype": "astype"}.get(name)
+    return f"{array} = {array}.{method}({value.strip()})" if is_set and method else ""
 
 
 def _static_bound(node: Any, code: str, names: Names) -> str:
@@ -309,18 +328,19 @@ def _static(function: str, arguments: list[str]) -> str:
 _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], ...] = (
     (TypeError, r"'IndexUpdater' object does not support item assignment", _update_of),
     (TypeError, rf"{_TRACER} object is not callable", _index_of),
+    (AttributeError, r"of '(?:Array|\w*Tracer)' object has no setter", _of_property),
     (IndexError, r"the bounds of a slice", _static_bound),
 )
 """What is made from the user's own expression, before the sentences of ``_ROWS``."""
 
 
-def _attribute(name: str, node: Any) -> Iterable[str]:
+def _attribute(name: str, node: Any, elsewhere: Mapping[str, str]) -> Iterable[str]:
     array, args = "x", ""
     if isinstance(node, ast.Attribute):
         array, call = ast.unparse(node.value), getattr(node, "parent", None)
         args = ", ".join(map(ast.unparse, call.args)) if isinstance(call, ast.Call) else ""
-    if name in _ELSEWHERE and (args or "{args}" not in _ELSEWHERE[name]):
-        yield _ELSEWHERE[name].format(x=array, args=args)
+    if name in elsewhere and (args or "{args}" not in elsewhere[name]):
+        yield elsewhere[name].format(x=array, args=args)
     near = difflib.get_close_matches(name, [one for one in dir(ArrayImpl) if one[0] != "_"], 1)
     if near:
         yield f"{array}.{near[0]}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import linecache
+import re
+from dataclasses import replace
 
 from IPython.core.error import UsageError
 
@@ -38,6 +40,7 @@ def residuals(session: Session, words: str) -> View:
     made = [one for one in found.values if not one.what.startswith("the argument ")]
     title = f"Kept for the way back through {words}: {format_size(sum(o.bytes for o in made))}"
     rows = [(format_size(one.bytes), one.type, one.what, *_place(session, one)) for one in made]
+    found = replace(found, ways=tuple(_named(way, words) for way in found.ways))
     ways = [(format_size(way.bytes), format_flops(way.flops), way.code) for way in found.ways]
     return stacked_view(
         "residuals",
@@ -56,6 +59,12 @@ def _place(session: Session, one: KeptValue) -> tuple[str, str]:
     is_call = one.file.startswith("<expression ")
     where = "the call" if is_call else name_cells(f"{one.file}:{one.line}", session.shell.compile)
     return where, code if len(code) <= 80 else f"{code[:79]}…"
+
+
+def _named(way: Way, words: str) -> Way:
+    """A way as one writes it for the function that is called; ``f`` where that has no name."""
+    name = re.match(r"([\w.]+)\(.*\)$", words, re.DOTALL)
+    return replace(way, code=re.sub(r"\bf\b", name[1], way.code)) if name else way
 
 
 def _advice(found: KeptForBackward) -> str:
