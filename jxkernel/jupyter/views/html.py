@@ -42,7 +42,7 @@ word-break:normal!important;overflow-wrap:anywhere}
 .jxk th,.jxk td{text-align:left!important;padding:.1em .7em .1em 0;border:0;vertical-align:top;
 border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);background:none}
 .jxk .n{text-align:right!important;font-variant-numeric:tabular-nums;white-space:nowrap}
-.jxk td[role=columnheader]{white-space:nowrap}
+.jxk td[role=columnheader],.jxk td.at{white-space:nowrap}
 .jxk .why{min-width:14em}
 .jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
@@ -159,13 +159,12 @@ def details(title: object, *content: object, is_open: bool = False) -> Html:
 def table(
     head: Sequence[object], rows: Iterable[Sequence[object]], numeric: Iterable[int] = ()
 ) -> Html:
-    """Return a table; ``numeric`` columns are set to the right."""
+    """Return a table; ``numeric`` columns are set to the right, and places stay on one line."""
     right = frozenset(numeric)
+    kinds = ["n" if at in right else "at" if name == "Line" else "" for at, name in enumerate(head)]
 
     def cells(cell_of: Callable[..., Html], row: Sequence[object]) -> Html:
-        return element(
-            "tr", *(cell_of(cell, "n" if at in right else "") for at, cell in enumerate(row))
-        )
+        return element("tr", *map(cell_of, row, kinds))
 
     body = [cells(lambda cell, kind: element("td", cell, class_=kind), row) for row in rows]
     return element("table", cells(heading, head), *body)
