@@ -263,6 +263,8 @@ def _difference(given: Any, expected: Any, tolerance: float) -> str:
     for one, other in zip(*leaves, strict=True):
         if one.shape != other.shape:
             return f"the shape is {one.shape}, wanted is {other.shape}"
+        if other.dtype == bool != one.dtype:
+            return f"the dtype is {one.dtype}, wanted is bool"
         wrong = ~np.isclose(one, other, rtol=tolerance, atol=tolerance, equal_nan=True)
         if wrong.any():
             return _amount(wrong)

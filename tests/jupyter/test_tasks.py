@@ -1,5 +1,6 @@
 """Tasks: what a learner wrote is graded, and a class's grades are gathered."""
 
+import numpy as np
 import pytest
 from IPython.core.error import UsageError
 
@@ -76,6 +77,12 @@ def test_a_result_of_another_structure_is_told_in_words(answer, missing):
     assert task(lambda _: answer).missing == (f"case 1: {missing}",)
 
 
+def test_a_mask_is_of_booleans():
+    task = jx.task("mask", check=[((X,), np.array([False, False, True]))])
+    assert task(lambda x: x > 1)
+    assert task(lambda x: (x > 1) * 1).missing == ("case 1: the dtype is int32, wanted is bool",)
+
+
 def test_traces_are_counted_afresh_and_apart_from_the_learner_s_ledger():
     task = jx.task("once", check=[((1.0,), 2.0), ((2,), 3)], max_traces=1)
     ours = jx.jit(lambda x: x + 1)
@@ -141,10 +148,57 @@ def test_a_class_is_gathered_from_its_learners(tmp_path):
     found = class_progress(tmp_path)
     assert found.learners["ann"]["square"].passed
     assert str(found).splitlines() == [
-        "2 learners, 1 tasks",
-        "  square: passed by 1, 3 tries; missing: case 1: 3 of 3 values differ, the first at [0]",
-        "2 lines could not be read",
+        "2 learners, 1 task, 2 lines that could not be read",
+        "  square: passed by 1, 3 answers; missing: case 1: 3 of 3 values differ, the first at [0]",
     ]
+
+
+def test_damaged_and_foreign_files_of_a_class_are_counted_and_take_nothing_away(tmp_path):
+    damaged = [
+        '{"task": "1.1", "missing": []',
+        '{"task": "1.1"}',
+        '{"task": "1.1", "missing": ""}',
+        '{"task": "1.1", "missing": {}}',
+        '{"task": null, "missing": []}',
+        '{"task": "1.1", "missing": [3]}',
+        "[" * 100_000,
+        "\udcff\x00",
+    ]
+    text = "\n".join([*damaged, '{"task": "1.1", "missing": ["more"], "since": "0.9"}', "", ""])
+    (tmp_path / "ann.tasks.jsonl").write_bytes(text.encode("utf-8", "surrogateescape"))
+    (tmp_path / "bo.tasks.jsonl").write_text("")
+    (tmp_path / "cy.tasks.jsonl").mkdir()
+    (tmp_path / "di.tasks.jsonl").symlink_to(tmp_path / "gone")
+    found = class_progress(tmp_path)
+    assert set(found.learners) == {"ann", "bo", "cy", "di"}
+    assert found.learners["ann"]["1.1"].missing == ("more",)
+    assert found.learners["ann"]["1.1"].tries == 1
+    assert found.unread == len(damaged) + 2
+
+
+def test_tasks_of_a_class_stand_in_the_order_of_their_numbers(tmp_path):
+    join_class(tmp_path, "ann")
+    names = ["10.1 last", "2.10 tenth", "2.9 ninth", "1.1 first", "warm up", "2 whole"]
+    for name in names:
+        jx.task(name, check=CASES)(...)
+    assert class_progress(tmp_path).tasks == (
+        *("1.1 first", "2 whole", "2.9 ninth", "2.10 tenth", "10.1 last", "warm up"),
+    )
+
+
+def test_a_learner_is_seen_from_joining_on(tmp_path):
+    assert (
+        str(class_progress(tmp_path)) == "0 learners, 0 tasks; join with %jx class FOLDER as NAME"
+    )
+    join_class(tmp_path, "ann")
+    assert str(class_progress(tmp_path)) == "1 learner, 0 tasks"
+
+
+def test_a_grade_that_cannot_be_kept_is_given_all_the_same(tmp_path):
+    join_class(tmp_path / "class", "ann").unlink()
+    (tmp_path / "class").rmdir()
+    with pytest.warns(UserWarning, match="this grade is not kept: .*No such file"):
+        assert jx.task("square", check=CASES)(lambda x: x**2 + 1)
 
 
 @pytest.mark.parametrize("name", ["", "../ann", ".ann", "a/b", "a\\b"])
@@ -161,6 +215,10 @@ def test_a_notebook_shows_grades_and_the_class(notebook: Notebook, tmp_path):
     assert notebook.run("one(lambda v: 2 * v).passed").value is True
     shown = notebook.run(f"%jx class {tmp_path}").value
     assert shown.data["rows"][0] == ["ann", "✓ 2"]
+    (tmp_path / "bo.tasks.jsonl").write_text("none of ours\n")
+    shown = notebook.run(f"%jx class {tmp_path}").value
+    assert shown.text.startswith("2 learners, 1 task, 1 line that could not be read\n")
+    assert "1 line that could not be read" in shown.html
     for words in ("", str(tmp_path / "none"), f"{tmp_path} as a/b"):
         assert isinstance(notebook.attempt(f"%jx class {words}").error, UsageError)
 

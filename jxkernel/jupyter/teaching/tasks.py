@@ -40,7 +40,7 @@ def class_view(progress: ClassProgress) -> View:
     ]
     rows.append(["passed", *(progress.solved(task) for task in tasks)])
     rows.append(["missing most", *(progress.stuck(task) for task in tasks)])
-    return table_view(str(progress).partition("\n")[0], ("Learner", *tasks), rows)
+    return table_view(progress.title, ("Learner", *tasks), rows)
 
 
 def grade_view(grade: Grade) -> View:
