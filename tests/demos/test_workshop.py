@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -13,6 +14,12 @@ from tools import walk, workshop
 SOURCES = workshop.sources()
 GRADE = "application/vnd.jxkernel.task+json"
 FILES = list(workshop.notebooks())
+ANSWER = re.compile(
+    r"^## ([\d.]+) (right|wrong)(?:: ([^\n]+))?\n\n```python\n(.*?)\n```$", re.MULTILINE | re.DOTALL
+)
+"""An exercise, whether the answer is right, what the grader says is missing, and the answer."""
+
+CLEAN = "%reset -f\nimport jxkernel; jxkernel.config.update('jax_num_cpu_devices', -1)"
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +37,7 @@ def exercises(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]
 
 def run(kernel: Kernel, cells: list[nbformat.NotebookNode]) -> list[Reply]:
     """Run code cells from a clean start; give the replies of the exercises."""
-    kernel.ok("%reset -f")
-    kernel.ok("import jxkernel; jxkernel.config.update('jax_num_cpu_devices', -1)")
+    kernel.ok(CLEAN)
     graded = []
     for cell in cells:
         reply = kernel.ok(cell.source)
@@ -51,6 +57,33 @@ def test_exercises_fail_as_given_and_pass_with_the_solutions(kernel: Kernel, sou
         assert all(one["missing"] for one in reply.result[GRADE]["findings"][-1:])
     for reply in run(kernel, workshop.solved(cells)):
         assert reply.result[GRADE]["passed"], reply.result["text/plain"]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_right_and_wrong_answers_of_learners_are_graded_so(kernel: Kernel, source) -> None:
+    text = (Path(__file__).parent / "answers" / f"{source.stem[:2]}.md").read_text("utf-8")
+    answers = ANSWER.findall(text)
+    assert len(answers) == text.count("\n```python\n")
+    number, tried, misgraded = 0, 0, []
+    kernel.ok(f"{CLEAN}\nfrom functools import partial\nfrom jxkernel import lax")
+    for cell in workshop.cells_of(source):
+        if cell.cell_type == "code":
+            kernel.ok(cell.source)
+        if workshop.tagged(cell, "exercise"):
+            number += 1
+            hand_in = cell.source.splitlines()[-1]
+            for _, kind, missing, code in (one for one in answers if one[0].endswith(f".{number}")):
+                grade = kernel.ok(f"{code}\n\n\n{hand_in}").result[GRADE]
+                told = "; ".join(
+                    f"{one['what']}: {one['missing']}"
+                    for one in grade["findings"]
+                    if one["missing"]
+                )
+                tried += 1
+                if grade["passed"] != (kind == "right") or not re.search(missing, told):
+                    misgraded.append(f"{code}\n{kind}, and the grader says: {told}")
+    assert not misgraded, "\n\n".join(misgraded)
+    assert tried == len(answers)
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
