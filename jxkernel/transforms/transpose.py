@@ -124,9 +124,27 @@ def _transpose_equation(
         for atom in eqn.invars
     ]
     out = _pulled_back(primitive, ct, args, eqn.params)
+    if type(out) is not list:
+        out = _listed(primitive, out)
+    if len(out) != len(args):
+        raise _no_cotangents(primitive, f"{len(out)} cotangents for {len(args)} arguments")
     for atom, part in zip(eqn.invars, out, strict=True):
         if part is not None and type(atom) is Var and atom in linear:
             _accumulate(cts, atom, part)
+
+
+def _listed(primitive: Primitive, out: Any) -> list[Any]:
+    """Return a rule's result as a list; an array has rows, which are no cotangents."""
+    if out is None or hasattr(out, "dtype"):
+        raise _no_cotangents(primitive, "no list" if out is None else "an array")
+    return list(out)
+
+
+def _no_cotangents(primitive: Primitive, gave: str) -> TypeError:
+    return TypeError(
+        f"the transpose rule of {primitive.name!r} gave {gave}: it returns a list with one "
+        "cotangent for each argument, None for those that are known: [ct]"
+    )
 
 
 def _pulled_back(

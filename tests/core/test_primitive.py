@@ -130,3 +130,24 @@ def test_an_evaluating_context_stages_nothing():
         return x * int(product)
 
     assert float(jx.jit(f)(2.0)) == 12.0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (lambda ct: ct, "gave an array: it returns a list"),
+        (lambda ct: None, "gave no list: it returns a list"),
+        (lambda ct: [ct, ct], "gave 2 cotangents for 1 arguments"),
+        (lambda ct: (), "gave 0 cotangents for 1 arguments"),
+    ],
+)
+def test_a_transpose_rule_that_returns_no_list_of_cotangents_is_told(primitive, given, told):
+    primitive.def_abstract_eval(lambda x: x)
+    primitive.def_impl(lambda x: x)
+    primitive.def_jvp(lambda primals, tangents: (primals[0], primitive.bind(tangents[0])))
+    primitive.def_transpose(lambda ct, x: given(ct))
+    with pytest.raises(TypeError, match=told):
+        jx.vjp(primitive.bind, np.ones((1, 3), np.float32))[1](np.ones((1, 3), np.float32))
+    primitive.replace_rule("transpose", lambda ct, x: (part for part in [ct]))
+    _, pull_back = jx.vjp(primitive.bind, np.ones((1, 3), np.float32))
+    assert pull_back(np.full((1, 3), 2, np.float32))[0].tolist() == [[2, 2, 2]]
