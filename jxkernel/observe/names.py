@@ -190,7 +190,10 @@ class NameWatch:
 class _Call:
     """One call under way: compares the names after each line with what they held before."""
 
-    __slots__ = ("_bound", "_held", "_names", "_names_of_line", "_notes", "_raised", "_watch")
+    __slots__ = (
+        *("_bound", "_held", "_names", "_names_of_line", "_namespace", "_notes", "_raised"),
+        "_watch",
+    )
 
     def __init__(self, watch: NameWatch, notes: CodeNotes, frame: FrameType) -> None:
         code = frame.f_code
@@ -199,6 +202,9 @@ class _Call:
         self._held: dict[str, Any] = {}
         self._bound: dict[str, Note] = {}
         self._raised = False
+        # Code without names of its own has one namespace for all lines. Python 3.12 warns where it
+        # is asked for in the middle of a comprehension, whose variable it hides.
+        self._namespace = None if _has_own_locals(code) else frame.f_locals
         self._names = _local_names(code)
         self._names_of_line = watch.names_by_line(code, self._names)
         notes.calls += 1
@@ -237,7 +243,7 @@ class _Call:
             names = self._names_of_line.of(line)
         if not names:
             return
-        values = frame.f_locals
+        values = frame.f_locals if self._namespace is None else self._namespace
         for name in names:
             if name in values:
                 value = values[name]
