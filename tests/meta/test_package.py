@@ -1,6 +1,7 @@
 """The wheel: it builds, holds the package and nothing else, and works where it is unpacked."""
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -10,7 +11,7 @@ import pytest
 
 from jxkernel._version import __version__
 from tools import sbom
-from tools.checkout import PACKAGE, ROOT
+from tools.checkout import PACKAGE, ROOT, project
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,25 @@ def test_wheel_says_its_licence_and_what_is_bundled(wheel: Path) -> None:
     bill = json.loads(archive.read(f"{information}/sboms/sbom.cdx.json"))
     assert bill == sbom.bill()
     assert "@dagrejs/dagre" in {one["name"] for one in bill["components"]}
+
+
+def test_metadata_are_no_newer_than_uploaders_and_indexes(wheel: Path) -> None:
+    metadata = zipfile.ZipFile(wheel).read(f"jxkernel-{__version__}.dist-info/METADATA")
+    assert metadata.startswith(b"Metadata-Version: 2.4\n")
+
+
+def test_workflows_name_actions_by_the_hash_of_a_commit() -> None:
+    for workflow in (ROOT / ".github/workflows").glob("*.yml"):
+        for action in re.findall(r"uses: (.+)", workflow.read_text()):
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action), (workflow.name, action)
+
+
+def test_a_release_is_tried_with_every_python_that_it_is_said_to_be_for() -> None:
+    said = set(re.findall(r"Python :: (3\.\d+)", "\n".join(project()["project"]["classifiers"])))
+    tried = (ROOT / ".github/workflows/release.yml").read_text()
+    assert set(re.findall(r"^ +(3\.\d+)$", tried, re.MULTILINE)) == said
+    makefile = (ROOT / "Makefile").read_text()
+    assert set(re.findall(r"3\.\d+", makefile.partition("VERSIONS := ")[2].split("\n")[0])) == said
 
 
 def test_the_version_is_the_same_everywhere() -> None:
