@@ -41,6 +41,12 @@ EXPLANATION = (
 )
 REFERENCE = ("glossary", "api-coverage", "libraries", "suites")
 ABOUT = ("places", "workshop", "releasing")
+CHECKED = {
+    "": ("What is checked", "Fold what is checked"),
+    "zh": ("检查什么", "折叠检查内容"),
+    "ru": ("Что проверяется", "Свернуть проверку"),
+}
+"""Folder of a language, the workshop's own for English -> what unfolds and folds a task's check."""
 ELSEWHERE = {*EXPLANATION, *REFERENCE, *ABOUT, "README"}
 
 _PICTURE = re.compile(
@@ -160,18 +166,20 @@ def write_notebooks() -> None:
                 translated = workshop.build(source, language)
                 for cell, told in zip(notebook.cells, translated.cells, strict=True):
                     told.update(outputs=cell.outputs) if cell.cell_type == "code" else None
-                save(shown(translated), SOURCE / "demos/workshop" / language / file.name)
+                save(shown(translated, language), SOURCE / "demos/workshop" / language / file.name)
 
 
-def shown(notebook: Any) -> Any:
+def shown(notebook: Any, language: str = "") -> Any:
     """Return a notebook with charts as HTML, and without what only JupyterLab draws.
 
-    What a task checks is folded, as it is in JupyterLab.
+    What a task checks is folded, as it is in JupyterLab, under a line in the notebook's language.
     """
     first = True
+    unfold, fold = CHECKED[language]
     for cell in notebook.cells:
         if workshop.tagged(cell, "task"):
             cell.metadata["tags"] = [*cell.metadata["tags"], "hide-input"]
+            cell.metadata["mystnb"] = {"code_prompt_show": unfold, "code_prompt_hide": fold}
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if _PLOTLY in data:

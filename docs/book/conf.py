@@ -21,8 +21,6 @@ exclude_patterns = ["changelog.d/*.*.md"]
 # Notebooks come with their outputs: `tools/book.py` has run them.
 nb_execution_mode = "off"
 # The one kind of cell whose source is folded.
-nb_code_prompt_show = "What is checked"
-nb_code_prompt_hide = "Fold what is checked"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 

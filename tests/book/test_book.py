@@ -14,7 +14,7 @@ import pytest
 from nbformat import v4
 
 from tests.front.jupyter import CHROMIUM, running_browser
-from tools import book, reference
+from tools import book, reference, workshop
 from tools.checkout import ROOT
 
 PAGES = (
@@ -111,6 +111,17 @@ def test_what_a_task_checks_is_folded() -> None:
     answer = v4.new_code_cell("answer = ...", metadata={"tags": ["exercise"]})
     shown = book.shown(v4.new_notebook(cells=[task, answer])).cells
     assert ["hide-input" in cell.metadata["tags"] for cell in shown] == [True, False]
+
+
+@pytest.mark.parametrize("language", workshop.SUMMARIES)
+def test_the_line_that_unfolds_a_check_is_in_the_language_of_its_page(language: str) -> None:
+    notebook = book.shown(workshop.build(workshop.sources()[0], language), language)
+    prompts = {
+        (cell.metadata["mystnb"]["code_prompt_show"], cell.metadata["mystnb"]["code_prompt_hide"])
+        for cell in notebook.cells
+        if workshop.tagged(cell, "task")
+    }
+    assert prompts == {book.CHECKED[language]}
 
 
 @pytest.fixture(scope="module")
