@@ -123,21 +123,20 @@ def _transpose_equation(
         else (atom.val if type(atom) is Literal else known[atom])
         for atom in eqn.invars
     ]
-    out = _pulled_back(primitive, ct, args, eqn.params)
-    if type(out) is not list:
-        out = _listed(primitive, out)
-    if len(out) != len(args):
-        raise _no_cotangents(primitive, f"{len(out)} cotangents for {len(args)} arguments")
+    out = _listed(primitive, _pulled_back(primitive, ct, args, eqn.params), len(args))
     for atom, part in zip(eqn.invars, out, strict=True):
         if part is not None and type(atom) is Var and atom in linear:
             _accumulate(cts, atom, part)
 
 
-def _listed(primitive: Primitive, out: Any) -> list[Any]:
+def _listed(primitive: Primitive, out: Any, count: int) -> list[Any]:
     """Return a rule's result as a list; an array has rows, which are no cotangents."""
     if out is None or hasattr(out, "dtype"):
         raise _no_cotangents(primitive, "no list" if out is None else "an array")
-    return list(out)
+    listed: list[Any] = list(out)
+    if len(listed) != count:
+        raise _no_cotangents(primitive, f"{len(listed)} cotangents for {count} arguments")
+    return listed
 
 
 def _no_cotangents(primitive: Primitive, gave: str) -> TypeError:
