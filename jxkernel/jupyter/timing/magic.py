@@ -144,7 +144,7 @@ class TimingMagics(Magics):
 
             %prun [-l <limit>] [-r] [-s <key>] [-T <file>] [-D <file>] [-q] [--no-sync] statement
 
-        What the statement waits for at its end stands in the profile as `finish`, and what
+        What the statement waits for at its end has a row of its own in the profile, and what
         jxkernel does for it is one row. `--no-sync` does not wait, and folds nothing.
         """
         words = _split(line, "DlsT")

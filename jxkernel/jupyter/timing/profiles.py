@@ -17,10 +17,10 @@ _Function = tuple[str, int, str]
 """The file, the line and the name of a function; ``~`` and 0 for those that are not Python's."""
 
 _INTERNALS: _Function = ("~", 0, "<jxkernel: tracing, compiling, dispatching>")
-_WAIT = "finish"
+_WAITING: _Function = ("~", 0, "<jxkernel: waiting for devices>")
 """The wait at the end of what is profiled: a row of its own, for it is the devices' time."""
 
-_BEGINNINGS = (_WAIT, "<built-in method builtins.exec>")
+_EXEC = "<built-in method builtins.exec>"
 
 
 @contextmanager
@@ -37,7 +37,7 @@ class _FoldedStats(pstats.Stats):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.stats = _folded(self.stats)
+        self.stats = _with_wait_named(_folded(self.stats))
 
 
 def _folded(stats: dict[_Function, Any]) -> dict[_Function, Any]:
@@ -69,6 +69,18 @@ def _folded(stats: dict[_Function, Any]) -> dict[_Function, Any]:
     return folded
 
 
+def _with_wait_named(stats: dict[_Function, Any]) -> dict[_Function, Any]:
+    """Return statistics in which the wait at the end is called what it is."""
+
+    def named(function: _Function) -> _Function:
+        return _WAITING if _is_wait(function) else function
+
+    return {
+        named(function): (*figures, {named(caller): part for caller, part in callers.items()})
+        for function, (*figures, callers) in stats.items()
+    }
+
+
 def _internal(stats: dict[_Function, Any]) -> set[_Function]:
     """The functions of jxkernel and jaxlib, and those of libraries that only they lead to."""
     others = {one for one in stats if not _is_internal(one)}
@@ -87,7 +99,7 @@ def _is_internal(function: _Function) -> bool:
 
 def _is_begun(function: _Function) -> bool:
     """Whether it is the user's, or leads to the user's."""
-    return _is_users(function) or _is_wait(function) or function[2] in _BEGINNINGS
+    return _is_users(function) or _is_wait(function) or function[2] == _EXEC
 
 
 def _is_wait(function: _Function) -> bool:
