@@ -446,7 +446,7 @@ class _Pullback:
         linear = [UndefinedPrimal(var.aval) for var in self._jaxpr.invars]
         moved = iter(backward(self._jaxpr, residuals, linear, cts))
         every = [
-            next(moved) if moves else Zero(aval.tangent())
+            next(moved) if moves else Zero(aval.cotangent())
             for aval, moves in zip(self._in_avals, self._active, strict=True)
         ]
         pulled = self._in_tree.unflatten(derivatives(every))

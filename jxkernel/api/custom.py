@@ -598,7 +598,7 @@ class _WayBack:
         full = [
             next(given)
             if has_tangent(aval)
-            else (Zero(aval.tangent()) if symbolic else np.zeros(aval.shape, dtypes.float0))
+            else (Zero(aval.cotangent()) if symbolic else np.zeros(aval.shape, dtypes.float0))
             for aval in self._out_avals
         ]
         cotangent = self._out_tree.unflatten(full)
@@ -628,9 +628,9 @@ class _WayBack:
 
     def _cotangent(self, what: str, leaf: Any, aval: ShapedArray, path: Any) -> Any:
         if leaf is _ZERO or type(leaf) is Zero or not has_tangent(aval):
-            return Zero(aval.tangent())
+            return Zero(aval.cotangent())
         place = f" for args{tree.keystr(path)}"
-        wanted = aval.tangent()
+        wanted = aval.cotangent()
         return _fitting(what, "cotangent", _cast(leaf, wanted), wanted, place, ValueError)
 
 

@@ -230,7 +230,7 @@ def _checked(specs: Sequence[PartitionSpec], mesh: Any, manual: tuple[Any, ...],
             check_spec(mesh, spec)
         except ValueError as error:
             raise ValueError(f"shard_map {what}: {error}") from None
-        for name in [name for entry in spec for name in axes_of(entry)]:
+        for name in [name for entry in spec.partitions for name in axes_of(entry)]:
             if name not in manual:
                 raise ValueError(
                     f"shard_map {what}: {spec} names {name!r}, which is not among axis_names "

@@ -13,11 +13,11 @@ from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
 from jxkernel.guards import explicit_device_get, explicit_device_put
 from jxkernel.primitives.elementwise.identity import copy_p
+from jxkernel.primitives.sharding.constraints import puts_off_sums, with_sums_moved
 from jxkernel.primitives.sharding.device_put import device_put_p
 from jxkernel.runtime.clients import sharding_on
 from jxkernel.sharding.memory import Space
 from jxkernel.sharding.named import NamedSharding, Sharding
-from jxkernel.sharding.spec import PartitionSpec
 from jxkernel.transforms.batching import BatchTracer
 from jxkernel.transforms.jvp import JvpTracer
 
@@ -108,6 +108,8 @@ def put_leaf(leaf: Any, target: Any) -> Any:
         return _checked(leaf, target)
     if target is None:
         return runtime.as_device_array(leaf)
+    if puts_off_sums(target) or puts_off_sums(getattr(leaf, "sharding", None)):
+        return with_sums_moved(runtime.as_device_array(leaf), target)
     if type(leaf) is ArrayImpl and not leaf.is_fully_addressable:
         if runtime.has_sharding(leaf, target):
             return leaf
@@ -134,8 +136,9 @@ def _lies(value: Any) -> Any:
     found = _lies(value.value)
     if not isinstance(found, NamedSharding):
         return found
-    entries = [*found.spec[: value.dim], *found.spec[value.dim + 1 :]]
-    return found.update(spec=PartitionSpec(*entries))
+    entries = found.spec.partitions
+    rest = (*entries[: value.dim], *entries[value.dim + 1 :])
+    return found.update(spec=found.spec.update(partitions=rest))
 
 
 @lru_cache(maxsize=256)

@@ -270,7 +270,9 @@ def _says_types(closed: ClosedJaxpr, own: Mesh | None, args: Sequence[Any]) -> b
 
 def as_typed(aval: Any, mesh: Mesh | AbstractMesh) -> NamedSharding | None:
     """Return how a result lies as its type says; None where XLA decides about axes of the mesh."""
-    if AxisType.Explicit not in mesh.axis_types or AxisType.Auto in mesh.axis_types:
+    if AxisType.Explicit not in mesh.axis_types:
+        return None
+    if AxisType.Auto in mesh.axis_types and not aval.unreduced and not aval.reduced:
         return None
     spec = PartitionSpec() if aval.explicit_sharding is None else aval.explicit_sharding.spec
     return NamedSharding(mesh, spec)
@@ -310,6 +312,8 @@ def _on_mesh(sharding: Any, mesh: Mesh, rank: int) -> NamedSharding:
         return sharding
     if sharding._device_assignment != mesh.device_tuple:
         return whole_on(mesh)
+    if sharding.spec.puts_off and sharding.mesh.shape_tuple == mesh.shape_tuple:
+        return sharding.update(mesh=mesh)
     counts = sharding.counts(rank)
     return respelled(positions_of(sharding, rank), counts, mesh) or whole_on(mesh)
 

@@ -120,7 +120,9 @@ class ShapedArray:
         """Return the type as jaxprs print it, such as ``f32[3,4]``; ``*`` marks a weak dtype.
 
         ``f32[3]{V:x}`` is the type of a value that varies along the mesh axis ``x``, and
-        ``f32[8@x,4]`` of one whose first axis is divided over the explicit mesh axis ``x``.
+        ``f32[8@x,4]`` of one whose first axis is divided over the explicit mesh axis ``x``.  One
+        whose sum over ``x`` is put off is ``f32[3]{U:x}``, one of whose cotangent it is
+        ``f32[3]{R:x}``.
         """
         mark = "*" if weak and self.weak_type else ""
         return f"{dtypes.short_name(self.dtype)}{mark}{self._sizes()}{self._axes()}"
@@ -148,6 +150,16 @@ class ShapedArray:
         return self.explicit_sharding.spec.partitions
 
     @property
+    def unreduced(self) -> frozenset[Hashable]:
+        """The mesh axes over which the sum is put off that gives the value."""
+        return _NO_AXES if self.explicit_sharding is None else self.explicit_sharding.spec.unreduced
+
+    @property
+    def reduced(self) -> frozenset[Hashable]:
+        """The mesh axes over which the sum is put off that gives the value's cotangent."""
+        return _NO_AXES if self.explicit_sharding is None else self.explicit_sharding.spec.reduced
+
+    @property
     def sharding(self) -> NamedSharding:
         """How the value is divided over the explicit axes of its mesh, which is abstract.
 
@@ -160,7 +172,8 @@ class ShapedArray:
     @property
     def manual_axis_type(self) -> ManualAxisType:
         """Along which axes that ``shard_map`` maps the value may differ between devices."""
-        return ManualAxisType(self.vma)
+        manual = frozenset(get_abstract_mesh().manual_axes)
+        return ManualAxisType(self.vma, self.unreduced & manual, self.reduced & manual)
 
     @property
     def mat(self) -> ManualAxisType:
@@ -168,8 +181,12 @@ class ShapedArray:
         return self.manual_axis_type
 
     def _axes(self) -> str:
-        names = ",".join(sorted(map(str, self.vma)))
-        return f"{{V:({names})}}" if len(self.vma) > 1 else f"{{V:{names}}}" if names else ""
+        parts: list[str] = []
+        for letter, axes in (("V", self.vma), ("U", self.unreduced), ("R", self.reduced)):
+            names = ",".join(sorted(map(str, axes)))
+            if names:
+                parts.append(f"{letter}:({names})" if len(axes) > 1 else f"{letter}:{names}")
+        return f"{{{', '.join(parts)}}}" if parts else ""
 
     def strip_weak_type(self) -> ShapedArray:
         """Return the same type with a strong dtype."""
@@ -203,6 +220,21 @@ class ShapedArray:
         if dtypes.issubdtype(self.dtype, np.inexact):
             return self
         return ShapedArray(self.shape, dtypes.float0, False, self.vma, self.explicit_sharding)
+
+    def cotangent(self) -> ShapedArray:
+        """Return the type of a cotangent: a tangent's, but sums are put off where they were not.
+
+        That of a value whose sum over devices is put off is the same on all of them; that of a
+        value which is the same on all, and says so (``reduced``), is a sum that is put off.
+        """
+        aval = self.tangent()
+        sharding = aval.explicit_sharding
+        if sharding is None or not sharding.spec.puts_off:
+            return aval
+        spec = PartitionSpec(
+            *aval.entries, unreduced=sharding.spec.reduced, reduced=sharding.spec.unreduced
+        )
+        return aval.update(explicit_sharding=sharding.update(spec=spec))
 
 
 def _as_shape(shape: Any) -> tuple[Any, ...]:

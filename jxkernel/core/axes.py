@@ -13,13 +13,15 @@ where the other devices' shares belong to it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Hashable, Sequence
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from jxkernel.core.avals import abstractify
 from jxkernel.core.trace import state
 from jxkernel.errors import UnboundAxisError
 from jxkernel.records import record
+from jxkernel.sharding.spec import axes_of
 
 __all__ = [
     "Axis",
@@ -28,6 +30,8 @@ __all__ = [
     "extend_axes",
     "inside_shard_map",
     "manual_axes",
+    "putting_off",
+    "sums_put_off",
 ]
 
 
@@ -62,8 +66,11 @@ _bound = _Bound()
 
 
 def axis_environment() -> tuple[Any, ...]:
-    """Return what is bound now: names with sizes, innermost last; which are tracked or manual."""
-    return _bound.axes, state.tracked, _bound.manual
+    """Return what is bound now: names with sizes, innermost last; which are tracked or manual.
+
+    Over which mesh axes sums are put off comes last.
+    """
+    return _bound.axes, state.tracked, _bound.manual, state.putting_off
 
 
 @contextmanager
@@ -109,3 +116,31 @@ def bound_axis_size(name: Hashable) -> int:
         if known == name:
             return size
     raise UnboundAxisError(name, tuple([known for known, _ in _bound.axes]))
+
+
+@contextmanager
+def putting_off(axes: Iterable[Hashable]) -> Generator[None]:
+    """Put off, for the length of a block, sums over explicit mesh axes where they would be made.
+
+    Args:
+      axes: the mesh axes.
+    """
+    outer = state.putting_off
+    state.putting_off = frozenset(axes)
+    try:
+        yield
+    finally:
+        state.putting_off = outer
+
+
+def sums_put_off(operand: Any, axes: Iterable[int]) -> dict[str, Any]:
+    """Return the parameter ``unreduced`` of a sum over axes of an operand; none for nothing.
+
+    It names those mesh axes which divide what is summed, and over which sums are put off now.
+    """
+    if not state.putting_off:
+        return {}
+    aval = abstractify(operand)
+    names = [name for axis in axes for name in axes_of(aval.entries[axis])]
+    found = tuple([name for name in names if name in state.putting_off])
+    return {"unreduced": found} if found else {}

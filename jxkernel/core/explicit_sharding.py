@@ -15,15 +15,21 @@ The one canonical form: a value that no explicit axis divides has no explicit sh
 mesh it lies on.  So "whole" and "of no mesh" are one type, and a value of it agrees with every
 other: each device has all of it, and cutting it takes no communication.
 
+Sums over devices may be put off: then a type names the mesh axes (``ShapedArray.unreduced``), the
+value is the sum of what the devices along them hold, and only what is linear may be done with it.
+A rule that says of which operands its operation is linear is a ``SummingRule``; every other
+operation refuses such operands.  The cotangent of such a value is the same on all devices, and a
+type that says ``reduced`` is that of a value whose cotangent is a sum that is put off.
+
 This module must not know of primitives or traces.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from jxkernel.errors import ShardingTypeError
 from jxkernel.sharding.mesh import AxisType
@@ -32,12 +38,16 @@ from jxkernel.sharding.spec import PartitionSpec, axes_of
 
 __all__ = [
     "AS_TYPED",
+    "SUM_FIRST",
     "Entries",
+    "SummingRule",
     "Undecided",
     "entry_count",
     "entry_text",
     "explicit_axes_of",
     "explicit_sharding_of",
+    "listed",
+    "require_summed",
     "sharded_results",
 ]
 
@@ -67,6 +77,27 @@ def AS_TYPED(out: Any, *avals: Any, **params: Any) -> Any:  # it stands for a ru
     raise AssertionError("never called: results keep the types they have")
 
 
+@runtime_checkable
+class SummingRule(Protocol):
+    """A rule of an operation that operands may be given to whose sums over devices are put off."""
+
+    def __call__(self, out: Any, *avals: Any, **params: Any) -> Any:
+        """Return the entries of the result, as every rule does."""
+        ...
+
+    def unreduced(self, avals: Sequence[Any], params: dict[str, Any]) -> frozenset[Any]:
+        """Return the mesh axes over which the sum is put off that gives the result.
+
+        Raises:
+          Undecided: the operation cannot be done before sums of operands.
+        """
+        ...
+
+    def reduced(self, avals: Sequence[Any]) -> frozenset[Any]:
+        """Return the mesh axes over which the sum is put off that gives its cotangent."""
+        ...
+
+
 @lru_cache(maxsize=4096)
 def explicit_axes_of(mesh: Any) -> frozenset[Any]:
     """Return the axes of a mesh that are explicit."""
@@ -87,13 +118,14 @@ def explicit_sharding_of(sharding: Any, rank: int) -> NamedSharding | None:
     explicit = explicit_axes_of(sharding.mesh)
     if not explicit:
         return None
+    spec = sharding.spec
     given = [
-        tuple([name for name in axes_of(entry) if name in explicit]) for entry in sharding.spec
+        tuple([name for name in axes_of(entry) if name in explicit]) for entry in spec.partitions
     ]
-    if not any(given):
+    if not any(given) and not spec.puts_off:
         return None
-    spec = PartitionSpec(*given, *[None] * (rank - len(given)))
-    return NamedSharding(sharding.mesh.abstract_mesh, spec)
+    typed = spec.update(partitions=(*given, *[None] * (rank - len(given))))
+    return NamedSharding(sharding.mesh.abstract_mesh, typed)
 
 
 def entry_count(mesh: Any, entry: Any) -> int:
@@ -135,9 +167,10 @@ def sharded_results(
         return out
     single = hasattr(out, "explicit_sharding")
     results: list[Any] = [out] if single else [*out]
-    if not results:
-        return out
     try:
+        if not results:
+            require_summed(avals)
+            return out
         mesh = _one_mesh(avals)
         if rule is None:
             raise Undecided(
@@ -146,9 +179,10 @@ def sharded_results(
                 "or make its operands whole: jxkernel.sharding.reshard(x, P())",
             )
         plain = [aval.update(explicit_sharding=None) for aval in results]
+        sums = _sums(rule, avals, params)
         entries: Any = rule(plain[0] if single else plain, *avals, **params)
         results = [
-            _with_entries(mesh, aval, each)
+            _with_entries(mesh, aval, each, *sums)
             for aval, each in zip(plain, [entries] if single else entries, strict=True)
         ]
     except Undecided as error:
@@ -178,16 +212,61 @@ def _one_mesh(avals: Sequence[Any]) -> Any:
     return mesh
 
 
-def _with_entries(mesh: Any, aval: Any, entries: Entries) -> Any:
-    """Return a type divided as the entries say.
+SUM_FIRST = "sum it first, by a spec without unreduced: jxkernel.sharding.reshard(x, P(...))"
+
+
+def _sums(
+    rule: Any, avals: Sequence[Any], params: dict[str, Any]
+) -> tuple[frozenset[Any], frozenset[Any]]:
+    """Return the mesh axes over which sums are put off that give the result, or its cotangent.
 
     Raises:
-      Undecided: a mesh axis divides two axes, or a size is no multiple of its pieces.
+      Undecided: an operand is a sum that is put off, and the operation is not linear in it.
+    """
+    if isinstance(rule, SummingRule):
+        return rule.unreduced(avals, params), rule.reduced(avals)
+    require_summed(avals)
+    return frozenset(), frozenset[Any]().union(*[aval.reduced for aval in avals])
+
+
+def require_summed(avals: Iterable[Any]) -> None:
+    """Refuse operands that are sums which are put off.
+
+    Raises:
+      Undecided: one is.
+    """
+    for aval in avals:
+        if aval.unreduced:
+            raise Undecided(
+                f"and it is not linear in a sum over {listed(aval.unreduced)} that is put off",
+                SUM_FIRST,
+            )
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Return mesh axes as they stand in a sentence."""
+    return ", ".join(map(repr, sorted(names, key=str)))
+
+
+def _with_entries(
+    mesh: Any, aval: Any, entries: Entries, unreduced: frozenset[Any], reduced: frozenset[Any]
+) -> Any:
+    """Return a type divided as the entries say, with sums over mesh axes put off.
+
+    Raises:
+      Undecided: a mesh axis divides two axes, or one over which a sum is put off, or a size is no
+        multiple of its pieces.
     """
     assert len(entries) == aval.ndim, "one entry for each axis"
     names = [name for entry in entries for name in axes_of(entry)]
-    if not names:
+    reduced = reduced.difference(names, unreduced, aval.vma)
+    if not names and not unreduced and not reduced:
         return aval
+    for name in unreduced.intersection((*names, *aval.vma)):
+        raise Undecided(
+            f"and one is a sum over {name!r} that is put off, along which another differs",
+            SUM_FIRST,
+        )
     shown = ",".join(
         [f"{size}{entry_text(e)}" for size, e in zip(aval.shape, entries, strict=True)]
     )
@@ -206,4 +285,5 @@ def _with_entries(mesh: Any, aval: Any, entries: Entries) -> Any:
                 f"pieces, [{shown}]",
                 "make that axis whole first: jxkernel.sharding.reshard(x, P(...))",
             )
-    return aval.update(explicit_sharding=NamedSharding(mesh, PartitionSpec(*entries)))
+    spec = PartitionSpec(*entries, unreduced=unreduced, reduced=reduced)
+    return aval.update(explicit_sharding=NamedSharding(mesh, spec))

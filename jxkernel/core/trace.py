@@ -102,7 +102,8 @@ class _State(threading.local):
     """The current trace of this thread, its scopes, and the source of what is replayed.
 
     ``transposing`` says whether those equations run backwards; only messages ask.  ``tracked``
-    holds the mesh axes along which types say whether a value varies (see ``core.axes``).
+    holds the mesh axes along which types say whether a value varies (see ``core.axes``), and
+    ``putting_off`` those over which sums are to be put off (see ``core.explicit_sharding``).
     """
 
     base: Trace | None = None
@@ -111,6 +112,7 @@ class _State(threading.local):
     scope: tuple[Any, ...] = ()
     transposing: bool = False
     tracked: tuple[Any, ...] = ()
+    putting_off: frozenset[Any] = frozenset()
 
     def __init__(self) -> None:
         self.trace = _State.base
@@ -118,6 +120,7 @@ class _State(threading.local):
         self.scope = ()
         self.transposing = False
         self.tracked = ()
+        self.putting_off = frozenset()
 
 
 state = _State()

@@ -280,7 +280,7 @@ def _checkpoint_transpose(
     outs = checkpoint_p.bind(*operands, jaxpr=program, **params)
     refs.write(outs[: len(values)])
     outs = outs[len(values) :]
-    avals = [arg.aval.tangent() for arg in pick(args, linear)]
+    avals = [arg.aval.cotangent() for arg in pick(args, linear)]
     zeros = [Zero(aval) for aval in pick(avals, produced, wanted=False)]
     pulled = iter(merge(produced, outs, zeros))
     return [next(pulled) if flag else None for flag in linear]

@@ -239,7 +239,7 @@ def _cond_transpose(
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     parts, refs = transposed(branches, linear, nonzero)
     produced = _union([part for _, part in parts])
-    avals = [operand.aval.tangent() for operand in pick(operands, linear)]
+    avals = [operand.aval.cotangent() for operand in pick(operands, linear)]
     values = refs.values()
     outs: list[Any] = []
     if any(produced) or values:

@@ -123,7 +123,7 @@ def _traced_rule(rule: VjpRule, operands: Sequence[Any], count: int) -> tuple[Vj
     differentiated.
     """
     there, out_count, pull = _traced_forward(rule, operands, count)
-    cts = [aval.tangent() for aval in there.out_avals[:out_count] if has_tangent(aval)]
+    cts = [aval.cotangent() for aval in there.out_avals[:out_count] if has_tangent(aval)]
     residuals = there.out_avals[out_count:]
     zeros: list[Any] = []
 
@@ -318,7 +318,7 @@ def _batched_rule(
         back = BatchedPull(
             pull, axis, stacked, has[num_consts:], tuple(pick(results.flags, smooth))
         )
-        cts = [aval.tangent() for aval in pick(avals[:count], smooth)]
+        cts = [aval.cotangent() for aval in pick(avals[:count], smooth)]
         if back.sends_apart(avals[count:], cts):
             results.note((0,) * count)
             back = back.of_examples()

@@ -151,7 +151,7 @@ def transpose_call(
     refs.write(pulled[: len(values)])
     outs, flags = iter(pulled[len(values) :]), iter(produced)
     return [
-        (next(outs) if next(flags) else Zero(arg.aval.tangent())) if lin else None
+        (next(outs) if next(flags) else Zero(arg.aval.cotangent())) if lin else None
         for arg, lin in zip(args, linear, strict=True)
     ]
 

@@ -416,7 +416,7 @@ def _transpose_linear(scan: _Scan, cts: Sequence[Any], args: Sequence[Any]) -> l
     given = iter(outs[len(values) :])
     pulled = iter(
         [
-            next(given) if has else Zero(arg.aval.tangent()) if is_linear(arg) else None
+            next(given) if has else Zero(arg.aval.cotangent()) if is_linear(arg) else None
             for arg, has in zip(pick(args, linear), back.consts + back.carry + back.xs, strict=True)
         ]
     )
@@ -440,9 +440,9 @@ def _make_backward(
         return parts[1], (program, refs, parts)
 
     carry, (program, refs, (consts_out, carry_out, xs_out)) = grown_to_fixpoint(carry, step)
-    sums = [aval.tangent() for aval in pick(pick(consts, consts_linear), consts_out)]
-    cts_carry = [aval.tangent() for aval in pick(carry_avals, carry)]
-    cts_ys = [aval.tangent() for aval in pick(ys_avals, ys)]
+    sums = [aval.cotangent() for aval in pick(pick(consts, consts_linear), consts_out)]
+    cts_carry = [aval.cotangent() for aval in pick(carry_avals, carry)]
+    cts_ys = [aval.cotangent() for aval in pick(ys_avals, ys)]
     known = pick(consts, consts_linear, wanted=False)
     known_xs = pick(xs, xs_linear, wanted=False)
     operands_of = Groups.of(known, refs.avals, sums, cts_carry, known_xs, cts_ys)
@@ -454,7 +454,7 @@ def _make_backward(
         after = [next(outs) for _ in values]
         added = [add_any(total, next(outs)) for total in sums]
         pulled = [
-            next(outs) if has else Zero(aval.tangent())
+            next(outs) if has else Zero(aval.cotangent())
             for has, aval in zip(carry_out, carry_avals, strict=True)
         ]
         return [*after, *added, *[instantiate(ct) for ct in pick(pulled, carry)], *outs]

@@ -42,6 +42,7 @@ from jxkernel.primitives.shape.reshape import expand_dims, squeeze
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding.constraints import check_spmd_name
 from jxkernel.sharding import NamedSharding, PartitionSpec
+from jxkernel.sharding.named import shares_of
 from jxkernel.sharding.spec import axes_of
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.jvp import jvp_program
@@ -123,11 +124,11 @@ def _inside(params: dict[str, Any]) -> AbstractContextManager[None]:
 
 def named_axes(spec: PartitionSpec) -> frozenset[Any]:
     """Return the mesh axes that a spec names."""
-    return frozenset([name for entry in spec for name in axes_of(entry)])
+    return frozenset([name for entry in spec.partitions for name in axes_of(entry)])
 
 
 def _counts(spec: PartitionSpec, mesh: Any, rank: int) -> list[int]:
-    given = [prod([mesh.shape[name] for name in axes_of(entry)]) for entry in spec]
+    given = [prod([mesh.shape[name] for name in axes_of(entry)]) for entry in spec.partitions]
     return [*given, *[1] * (rank - len(given))]
 
 
@@ -168,7 +169,7 @@ def _joint_sharding(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> Any:
     """Return how explicit axes divide the whole: those of the spec, then those of the pieces."""
     if not explicit_axes_of(mesh):
         return None
-    given = [*spec, *[None] * (aval.ndim - len(spec))]
+    given = [*spec.partitions, *[None] * (aval.ndim - len(spec))]
     both = [(*axes_of(a), *axes_of(b)) for a, b in zip(given, aval.entries, strict=True)]
     return explicit_sharding_of(NamedSharding(mesh, PartitionSpec(*both)), aval.ndim)
 
@@ -210,7 +211,7 @@ def _shard_map_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -
 
 
 def _entries(spec: PartitionSpec, rank: int, *, open_axes: bool) -> list[tuple[Any, ...]]:
-    given = [axes_of(entry) for entry in spec]
+    given = [axes_of(entry) for entry in spec.partitions]
     full = [*given, *[()] * (rank - len(given))]
     return [(*names, ...) for names in full] if open_axes else full
 
@@ -240,7 +241,11 @@ def _shard_map_lower(
         _entries(spec, aval.ndim, open_axes=partial)
         for spec, aval in zip(out_specs, context.avals_out, strict=True)
     ]
-    return context.manual_computation(jaxpr, values, mesh, ins, outs, manual_axes)
+    shares = (
+        [shares_of(NamedSharding(mesh, spec)) for spec in in_specs],
+        [shares_of(NamedSharding(mesh, spec)) for spec in out_specs],
+    )
+    return context.manual_computation(jaxpr, values, mesh, ins, outs, manual_axes, shares)
 
 
 # ---------------------------------------------------------------- derivatives
@@ -366,7 +371,7 @@ def _shard_map_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[
     )
     flags = iter(produced)
     return [
-        (next(outs) if next(flags) else Zero(arg.aval.tangent())) if is_linear(arg) else None
+        (next(outs) if next(flags) else Zero(arg.aval.cotangent())) if is_linear(arg) else None
         for arg in args
     ]
 
@@ -403,7 +408,7 @@ def _shared(
 
 
 def _widened(spec: PartitionSpec, batched: bool, entry: Any) -> PartitionSpec:
-    return PartitionSpec(entry, *spec) if batched else spec
+    return spec.update(partitions=(entry, *spec.partitions)) if batched else spec
 
 
 @shard_map_p.def_batch
@@ -460,8 +465,8 @@ def check_divides(shape: tuple[int, ...], spec: PartitionSpec, mesh: Any, what: 
     for axis, (size, count) in enumerate(zip(shape, _counts(spec, mesh, len(shape)), strict=True)):
         if size % count:
             raise ValueError(
-                f"{what}: axis {axis} of shape {shape} is divided over {spec[axis]!r}, which has "
-                f"{count} devices, and {size} is no multiple of {count}"
+                f"{what}: axis {axis} of shape {shape} is divided over {spec.partitions[axis]!r}, "
+                f"which has {count} devices, and {size} is no multiple of {count}"
             )
 
 

@@ -37,6 +37,7 @@ from jxkernel.higher_order.programs import (
     place_arguments,
     split_tangents,
 )
+from jxkernel.higher_order.scan_lowering import HeldSums
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction.reduce import reduce_or
 from jxkernel.primitives.shape.broadcast import batch_to_front, broadcast_in_dim, instantiate
@@ -136,17 +137,22 @@ def _while_lower(context: Any, *values: Any, **params: Any) -> Sequence[Any]:
     avals = context.avals_out
     if loop.condition.effects or has_ordered(loop.body.effects):
         return _lower_with_effects(context, loop, condition_consts, body_consts, init)
-    operation = context.op("stablehlo.while", context.out_types, init, regions=2)
-    context.lower_region(
-        operation,
-        0,
-        avals,
-        lambda inner, *carry: inner.nested(loop.condition, [*condition_consts, *carry]),
-    )
-    context.lower_region(
-        operation, 1, avals, lambda inner, *carry: inner.nested(loop.body, [*body_consts, *carry])
-    )
-    return operation.results
+    count, read = len(init), [*condition_consts, *body_consts]
+    held = HeldSums(context.module.partitioned, read, context.avals_in[: len(read)])
+    avals, state = [*avals, *held.avals], [*init, *held.values]
+    operation = context.op("stablehlo.while", [x.type for x in state], state, regions=2)
+
+    def going(inner: Any, *parts: Any) -> Sequence[Any]:
+        consts = held.among(inner, condition_consts, parts[count:])
+        return inner.nested(loop.condition, [*consts, *parts[:count]])
+
+    def turn(inner: Any, *parts: Any) -> Sequence[Any]:
+        consts = held.among(inner, body_consts, parts[count:])
+        return [*inner.nested(loop.body, [*consts, *parts[:count]]), *parts[count:]]
+
+    context.lower_region(operation, 0, avals, going)
+    context.lower_region(operation, 1, avals, turn)
+    return list(operation.results)[:count]
 
 
 def _lower_with_effects(
@@ -162,25 +168,30 @@ def _lower_with_effects(
     that the loop has no turn; so the condition is asked before the loop and after each turn.
     """
     tokens = int(has_ordered(loop.condition.effects | loop.body.effects))
-    avals = [*[TOKEN] * tokens, *loop.condition.out_avals, *context.avals_out]
+    count, read = len(init), [*condition_consts, *body_consts]
+    held = HeldSums(context.module.partitioned, read, context.avals_in[: len(read)])
+    avals = [*[TOKEN] * tokens, *loop.condition.out_avals, *context.avals_out, *held.avals]
 
-    def state_of(inner: Any, carry: Sequence[Any]) -> list[Any]:
-        (going,) = inner.inline(loop.condition, [*condition_consts, *carry])
-        return [*([inner.take_token()] if tokens else ()), going, *carry]
+    def state_of(inner: Any, carry: Sequence[Any], sums: Sequence[Any]) -> list[Any]:
+        consts = held.among(inner, condition_consts, sums)
+        (going,) = inner.inline(loop.condition, [*consts, *carry])
+        return [*([inner.take_token()] if tokens else ()), going, *carry, *sums]
 
     def turn(inner: Any, *parts: Any) -> list[Any]:
         if tokens:
             inner.token = parts[0]
-        return state_of(inner, inner.inline(loop.body, [*body_consts, *parts[tokens + 1 :]]))
+        carry, sums = parts[tokens + 1 :][:count], parts[tokens + 1 :][count:]
+        consts = held.among(inner, body_consts, sums)
+        return state_of(inner, inner.inline(loop.body, [*consts, *carry]), sums)
 
-    state = state_of(context, init)
+    state = state_of(context, init, held.values)
     operation = context.op("stablehlo.while", [x.type for x in state], state, regions=2)
     context.lower_region(operation, 0, avals, lambda inner, *parts: [parts[tokens]])
     context.lower_region(operation, 1, avals, turn)
     results = list(operation.results)
     if tokens:
         context.token = results[0]
-    return results[tokens + 1 :]
+    return results[tokens + 1 :][:count]
 
 
 # ---------------------------------------------------------------- forward derivative

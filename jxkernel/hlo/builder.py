@@ -78,6 +78,21 @@ class Builder:
             _mark(made, self.marks)
         return made.result
 
+    def put_between(self, name: str, value: Any, attributes: dict[str, Any], next_op: Any) -> Any:
+        """Put an operation of one operand between a value and all that uses it; return its result.
+
+        Args:
+          name: the operation's name.
+          value: the operand, which has the type of the result.
+          attributes: the operation's.
+          next_op: the operation that stands behind the one that gives the value.
+        """
+        made = _create(
+            name, (value.type,), (value,), attributes, loc=self.loc, ip=ir.InsertionPoint(next_op)
+        )
+        value.replace_all_uses_except(made.result, made)
+        return made.result
+
     def constant(self, value: Any, dtype: Any = None) -> Any:
         """Append a constant: a NumPy array, or a number with its dtype."""
         array = np.asarray(value, dtype)

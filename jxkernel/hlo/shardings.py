@@ -44,7 +44,10 @@ def mesh_attribute(axes: Sequence[tuple[Any, int]], device_ids: Sequence[int] | 
 
 
 def sharding_text(
-    mesh: str, entries: Sequence[Sequence[Any] | None], whole: Sequence[Any] = ()
+    mesh: str,
+    entries: Sequence[Sequence[Any] | None],
+    whole: Sequence[Any] = (),
+    unreduced: Sequence[Any] = (),
 ) -> str:
     """Return how a value is divided, without the attribute's name.
 
@@ -53,6 +56,7 @@ def sharding_text(
       entries: for each axis of the value, names of mesh axes; an ellipsis last, or None alone,
         where XLA may divide further.
       whole: mesh axes, in the order of the mesh, over which XLA may not.
+      unreduced: mesh axes, in that order, along which devices hold shares of a sum.
     """
     parts = [
         "{" + ", ".join(["?" if name is ... else axis_text(name) for name in names or (...,)]) + "}"
@@ -61,21 +65,37 @@ def sharding_text(
         for names in entries
     ]
     repeated = f", replicated={{{', '.join(map(axis_text, whole))}}}" if whole else ""
-    return f"<@{mesh}, [{', '.join(parts)}]{repeated}>"
+    shares = f", unreduced={{{', '.join(map(axis_text, unreduced))}}}" if unreduced else ""
+    return f"<@{mesh}, [{', '.join(parts)}]{repeated}{shares}>"
 
 
 def sharding_attribute(
-    mesh: str, entries: Sequence[Sequence[Any] | None], whole: Sequence[Any] = ()
+    mesh: str,
+    entries: Sequence[Sequence[Any] | None],
+    whole: Sequence[Any] = (),
+    unreduced: Sequence[Any] = (),
 ) -> Any:
     """Return how one value is divided over a mesh; arguments are those of ``sharding_text``."""
     know_shardings()
-    return parse_attribute(f"#sdy.sharding{sharding_text(mesh, entries, whole)}")
+    return parse_attribute(f"#sdy.sharding{sharding_text(mesh, entries, whole, unreduced)}")
 
 
-def sharding_per_value(mesh: str, values: Sequence[Sequence[Sequence[Any] | None]]) -> Any:
-    """Return how several values are divided over a mesh."""
+def sharding_per_value(
+    mesh: str,
+    values: Sequence[Sequence[Sequence[Any] | None]],
+    unreduced: Sequence[Sequence[Any]] | None = None,
+) -> Any:
+    """Return how several values are divided over a mesh.
+
+    Args:
+      mesh: the mesh's symbol.
+      values: the entries of each.
+      unreduced: for each value the mesh axes along which devices hold shares of it.
+    """
     know_shardings()
-    inside = ", ".join(sharding_text(mesh, entries) for entries in values)
+    shares = unreduced or [()] * len(values)
+    pairs = zip(values, shares, strict=True)
+    inside = ", ".join(sharding_text(mesh, entries, (), names) for entries, names in pairs)
     return parse_attribute(f"#sdy.sharding_per_value<[{inside}]>")
 
 

@@ -9,6 +9,7 @@ an object per equation costs as much as the operation itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any, Protocol
 
@@ -23,7 +24,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
 from jxkernel.lowering.chains import stored_values
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
-from jxkernel.primitives.sharding.constraints import mesh_cast_p
+from jxkernel.primitives.sharding.constraints import divide_anew, mesh_cast_p
 from jxkernel.sharding.named import NamedSharding
 from jxkernel.sharding.spec import PartitionSpec
 from jxkernel.source import attributes_of, scope_of, user_frame
@@ -37,6 +38,18 @@ _DEEPEST_CALL = 64
 _BARRIER = "stablehlo.optimization_barrier"
 _ONE_KERNEL = {"xla_cpu_small_call": "true", "inlineable": "false"}
 _ONE_KERNEL_SINCE = (0, 11, 2)
+_PLAIN = tuple(
+    [
+        f"stablehlo.{name}"
+        for name in (
+            *("add", "subtract", "multiply", "divide", "negate", "convert", "complex", "real"),
+            *("imag", "reshape", "transpose", "broadcast", "reduce", "slice", "concatenate"),
+            *("pad", "select", "gather", "dot_general"),
+        )
+    ]
+)
+"""Operations that work on shares of sums, where an equation is more than one."""
+_SUMMING = ("stablehlo.reduce", "stablehlo.dot_general")
 """The first jaxlib whose XLA gives such a call the number of arguments that it has."""
 _INDEX = np.dtype(np.int32)
 
@@ -57,6 +70,7 @@ class ModuleState:
       functions: the function already made for each nested program.
       callbacks: host functions referred to by index.
       device_count: how many devices it is for.
+      manual_axes: the mesh axes that the ``shard_map``s around handle.
       manual_mesh: the mesh whose axes collectives may name; None outside ``shard_map``.
       axis_indices: in a ``shard_map`` over some axes of its mesh, the device's index along each.
       meshes: the meshes that it declares.
@@ -73,6 +87,7 @@ class ModuleState:
         "cuts_chains",
         "device_count",
         "functions",
+        "manual_axes",
         "manual_mesh",
         "meshes",
         "partitioned",
@@ -87,6 +102,7 @@ class ModuleState:
         self.functions: dict[Any, tuple[ClosedJaxpr, str]] = {}
         self.callbacks: list[Any] = []
         self.manual_mesh: Any = None
+        self.manual_axes: frozenset[Any] = frozenset()
         self.axis_indices: dict[Any, Any] = {}
         self.meshes = Meshes(self.builder)
         self.device_count = 1
@@ -142,6 +158,7 @@ class LoweringContext(hlo.Builder):
         ins: Sequence[Any],
         outs: Sequence[Any],
         manual_axes: Sequence[Any],
+        shares: tuple[Sequence[Any], Sequence[Any]],
     ) -> Sequence[Any]:
         """Append a program that every device of a mesh runs on its own pieces.
 
@@ -152,6 +169,7 @@ class LoweringContext(hlo.Builder):
           ins: for each argument the mesh axes that divide each of its axes.
           outs: the same for the results.
           manual_axes: the axes of the mesh that the program handles; XLA handles the others.
+          shares: for arguments and for results, the axes along which devices hold shares of sums.
         """
         module, types = self.module, self.out_types
         if mesh.size == 1:
@@ -168,13 +186,16 @@ class LoweringContext(hlo.Builder):
         numbers = [self.constant(np.arange(mesh.shape[name], dtype=_INDEX)) for name in counted]
         symbol = module.meshes.symbol(mesh)
         attributes = {
-            "in_shardings": hlo.sharding_per_value(symbol, [*[((n,),) for n in counted], *ins]),
-            "out_shardings": hlo.sharding_per_value(symbol, outs),
+            "in_shardings": hlo.sharding_per_value(
+                symbol, [*[((n,),) for n in counted], *ins], [*[()] * len(counted), *shares[0]]
+            ),
+            "out_shardings": hlo.sharding_per_value(symbol, outs, shares[1]),
             "manual_axes": hlo.manual_axes(manual_axes),
         }
         operation = self.op("sdy.manual_computation", types, [*numbers, *values], attributes, 1)
-        outer = module.manual_mesh, module.axis_indices
+        outer = module.manual_mesh, module.axis_indices, module.manual_axes
         module.manual_mesh, module.axis_indices = mesh, dict(outer[1])
+        module.manual_axes = outer[2].union(manual_axes)
 
         def fill(builder: hlo.Builder, *arguments: Any) -> Sequence[Any]:
             inner = LoweringContext(builder.ip, self.loc, module)
@@ -186,7 +207,7 @@ class LoweringContext(hlo.Builder):
         try:
             self.region(operation, 0, types_of(avals), fill, end="sdy.return")
         finally:
-            module.manual_mesh, module.axis_indices = outer
+            module.manual_mesh, module.axis_indices, module.manual_axes = outer
         return operation.results
 
     def one_device_attributes(self, results: int) -> dict[str, Any]:
@@ -345,8 +366,13 @@ class LoweringContext(hlo.Builder):
             self.avals_out = [var.aval for var in outvars]
             self.primitive_name = primitive.name
             self.marks = attributes_of(eqn.source) or marks
+            sums = self._sums(avals, outvars)
+            before = len(self.ip.block.operations) if sums is not None else 0
             out = primitive.rule("lower")(self, *values, **eqn.params)
             self.marks = marks
+            if sums is not None:
+                pairs = zip(values, avals, strict=True)
+                self._mark_shares(sums, before, [value for value, a in pairs if a.unreduced])
             if primitive.multiple_results:
                 env.update(zip(outvars, out, strict=True))
             else:
@@ -373,18 +399,52 @@ class LoweringContext(hlo.Builder):
         )
         if found is None:
             return
+        whole = NamedSharding(found.mesh, PartitionSpec())
         for var, aval in zip(outvars, outs, strict=True):
-            if aval.ndim:
-                explicit_sharding = aval.explicit_sharding or NamedSharding(
-                    found.mesh, PartitionSpec()
-                )
-                attribute = self.module.meshes.explicit_sharding(explicit_sharding, aval.ndim)
-                env[var] = self.value(
-                    "sdy.sharding_constraint",
-                    hlo.tensor_type(aval.shape, aval.dtype),
-                    (env[var],),
-                    {"sharding": attribute},
-                )
+            if aval.ndim or aval.unreduced:
+                env[var] = self.divided(env[var], aval.explicit_sharding or whole)
+
+    def _sums(self, avals: Sequence[ShapedArray], outvars: Any) -> NamedSharding | None:
+        """Return how the first operand or result lies that is a sum which is put off, or None."""
+        if not self.module.partitioned:
+            return None
+        found = next((a for a in (*avals, *[var.aval for var in outvars]) if a.unreduced), None)
+        return None if found is None else found.explicit_sharding
+
+    def _mark_shares(self, sums: NamedSharding, before: int, values: Sequence[Any]) -> None:
+        """Say how shares of sums lie that operations of an equation give to each other.
+
+        Args:
+          sums: which names the mesh axes of the sums.
+          before: how many operations stood in the block before those of the equation.
+          values: the operands that are such sums.
+        """
+        operations = list(self.ip.block.operations)[before:]
+        if len(operations) < 2 or self.module.manual_axes.issuperset(sums.spec.unreduced):
+            return
+        known = [*values]
+        for operation, following in pairwise(operations):
+            name = operation.operation.name
+            makes = name in _SUMMING and not values
+            if name.startswith(_PLAIN) and (makes or any(x in known for x in operation.operands)):
+                (value,) = operation.results
+                entries = _entries_of_shape(value.type.shape, (*self.avals_out, *self.avals_in))
+                if entries is not None:
+                    lies = sums.update(spec=sums.spec.update(partitions=entries))
+                    said = {"sharding": self._word_of(lies, len(entries))}
+                    value = self.put_between("sdy.sharding_constraint", value, said, following)
+                known.append(value)
+
+    def divided(self, value: Any, sharding: NamedSharding) -> Any:
+        """Append the word that a value is divided so over explicit mesh axes, and return it."""
+        if self.module.manual_axes.issuperset(sharding.mesh.axis_names):
+            return value
+        attribute = self._word_of(sharding, len(value.type.shape))
+        return self.value("sdy.sharding_constraint", value.type, (value,), {"sharding": attribute})
+
+    def _word_of(self, sharding: NamedSharding, rank: int) -> Any:
+        manual = self.module.manual_axes
+        return self.module.meshes.explicit_sharding(sharding, rank, manual)
 
     def _literal(self, made: dict[tuple[Any, Any], Any], literal: Literal) -> Any:
         """Return the constant of a literal, made once per block (NaN and -0.0 kept apart)."""
@@ -394,6 +454,15 @@ class LoweringContext(hlo.Builder):
         if value is None:
             value = made[key] = self.constant(array)
         return value
+
+
+def _entries_of_shape(shape: Sequence[int], avals: Sequence[ShapedArray]) -> tuple[Any, ...] | None:
+    """Return the entries of the first type that has a shape, save for axes of size 1, or None."""
+    for aval in avals:
+        given = iter([e for e, size in zip(aval.entries, aval.shape, strict=True) if size != 1])
+        if [size for size in aval.shape if size != 1] == [size for size in shape if size != 1]:
+            return tuple([None if size == 1 else next(given) for size in shape])
+    return None
 
 
 def types_of(avals: Sequence[ShapedArray]) -> list[Any]:
@@ -477,6 +546,9 @@ def lower_program(
     for index, value in zip(kept, given, strict=True):
         values[index] = value
     outs = context.equations(jaxpr, values)
+    if partitioning is not None:
+        asked = zip(outs, jaxpr.out_avals, partitioning.out_shardings, strict=True)
+        outs = [_as_asked(context, out, aval, sharding) for out, aval, sharding in asked]
     if effects:
         outs.append(context.token if ordered else context.constant(0, TOKEN.dtype))
     function.returns(outs)
@@ -491,6 +563,13 @@ def lower_program(
         gives_token=effects,
         stored=state.stored,
     )
+
+
+def _as_asked(context: Any, value: Any, aval: ShapedArray, sharding: NamedSharding | None) -> Any:
+    """Return a result whose sum is put off as it is asked for, which its type may not say."""
+    if sharding is None or sharding.spec.unreduced == aval.unreduced:
+        return value
+    return divide_anew(context, value, aval, sharding)
 
 
 def _aliases(

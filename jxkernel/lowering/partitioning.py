@@ -14,7 +14,7 @@ from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.records import record
 from jxkernel.sharding.mesh import Mesh
-from jxkernel.sharding.named import NamedSharding
+from jxkernel.sharding.named import NamedSharding, shares_of
 from jxkernel.sharding.spec import PartitionSpec, axes_of
 
 __all__ = [
@@ -52,7 +52,8 @@ class Partitioning:
 def entries_of(spec: PartitionSpec, rank: int) -> list[tuple[Any, ...] | None]:
     """Return, for each axis of a value, the mesh axes that divide it; None where XLA chooses."""
     given: list[tuple[Any, ...] | None] = [
-        None if entry is PartitionSpec.UNCONSTRAINED else axes_of(entry) for entry in spec
+        None if entry is PartitionSpec.UNCONSTRAINED else axes_of(entry)
+        for entry in spec.partitions
     ]
     return [*given, *[() for _ in range(rank - len(given))]]
 
@@ -104,18 +105,30 @@ class Meshes:
     def sharding(self, sharding: NamedSharding, rank: int) -> Any:
         """Return the attribute that says how a value of a rank is divided."""
         symbol = self.symbol(sharding.mesh)
-        return hlo.sharding_attribute(symbol, entries_of(sharding.spec, rank))
+        return hlo.sharding_attribute(
+            symbol, entries_of(sharding.spec, rank), (), shares_of(sharding)
+        )
 
-    def explicit_sharding(self, sharding: NamedSharding, rank: int) -> Any:
-        """Return the attribute of a sharding over explicit axes; over others XLA may divide."""
+    def explicit_sharding(
+        self, sharding: NamedSharding, rank: int, manual: frozenset[Any] = frozenset()
+    ) -> Any:
+        """Return the attribute of a sharding over explicit axes; over others XLA may divide.
+
+        Args:
+          sharding: the sharding.
+          rank: the rank of the value.
+          manual: the mesh axes that a ``shard_map`` around handles; of these nothing is said.
+        """
         entries: Any = entries_of(sharding.spec, rank)
         symbol, explicit = self.symbol(sharding.mesh), explicit_axes_of(sharding.mesh)
-        if len(explicit) == len(sharding.mesh.axis_names):
-            return hlo.sharding_attribute(symbol, entries)
-        named = {name for names in entries for name in names or ()}
+        shares = [name for name in shares_of(sharding) if name not in manual]
+        # Of a value that XLA may divide further its partitioner forgets that it is shares.
+        if shares or (len(explicit) == len(sharding.mesh.axis_names) and not manual):
+            return hlo.sharding_attribute(symbol, entries, (), shares)
+        named = {*shares, *manual, *[name for names in entries for name in names or ()]}
         whole = [name for name in sharding.mesh.axis_names if name in explicit - named]
         open_entries = [(*(names or ()), ...) for names in entries]
-        return hlo.sharding_attribute(symbol, open_entries, whole)
+        return hlo.sharding_attribute(symbol, open_entries, whole, shares)
 
 
 def constant_sharding(const: Any, mesh: Mesh) -> NamedSharding:
@@ -171,8 +184,14 @@ def pin_results(
       tokens: how many further results are tokens.
     """
     attributes: list[dict[str, Any]] = [
-        {"sdy.sharding": hlo.sharding_attribute(_FIRST, entries_of(sharding.spec, rank))}
+        {"sdy.sharding": _first_attribute(sharding, rank)}
         for sharding, rank in zip(partitioning.out_shardings, ranks, strict=True)
         if sharding is not None
     ]
     hlo.set_result_attributes(module, "main", [*attributes, *[{}] * tokens])
+
+
+def _first_attribute(sharding: NamedSharding, rank: int) -> Any:
+    """Return the attribute of a sharding over the first mesh of a module."""
+    entries = entries_of(sharding.spec, rank)
+    return hlo.sharding_attribute(_FIRST, entries, (), shares_of(sharding))

@@ -19,7 +19,11 @@ from jxkernel.errors import ShapeError
 from jxkernel.primitives.arguments import canonical_axis, integers, is_array, whole_numbers
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
-from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.primitives.sharding.constraints import (
+    puts_off_sums,
+    with_out_sharding,
+    with_sums_moved,
+)
 from jxkernel.runtime import ArrayImpl, place
 
 __all__ = ["beside_committed", "broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
@@ -206,7 +210,8 @@ def beside_committed(made: Any, like: Any) -> Any:
         return made
     if made.shape != like.shape and not like.sharding.is_fully_replicated:
         return made
-    return place(made, like.sharding)
+    sharding = like.sharding
+    return with_sums_moved(made, sharding) if puts_off_sums(sharding) else place(made, sharding)
 
 
 def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:

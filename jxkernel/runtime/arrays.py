@@ -30,7 +30,7 @@ from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
 from jxkernel.runtime.failures import surfacing
-from jxkernel.runtime.shards import gather_shards
+from jxkernel.runtime.shards import gather_shards, piece_of
 from jxkernel.sharding.layout import Format, layout_of
 from jxkernel.sharding.named import SingleDeviceSharding, is_single
 from jxkernel.source import current_user_frame
@@ -329,6 +329,8 @@ def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
 def _repr(self: Any) -> str:
     if self.is_deleted():
         return f"Array({self.aval.short()}, deleted)"
+    if _is_put_off(self):
+        return f"Array({_aval(self).short()}, a sum over devices that is put off)"
     prefix = "Array("
     # What nothing is printed of would not show how it is shaped.
     suffix = "" if self.aval.size else f", shape={self.aval.shape}"
@@ -348,10 +350,19 @@ def _str(self: Any) -> str:
     """Return the value as text; the type of an array that other processes hold parts of."""
     sharding = self._sharding
     known = sharding.is_fully_addressable or sharding.is_fully_replicated
+    known = known and not _is_put_off(self)
     return str(value_of(self)) if known else _repr(self)
 
 
+def _is_put_off(array: Any) -> bool:
+    """Whether an array is a sum over devices that is put off."""
+    sharding = array._sharding
+    return type(sharding) is not SingleDeviceSharding and bool(_aval(array).unreduced)
+
+
 def _format(self: Any, spec: str) -> str:
+    if not spec and _is_put_off(self):
+        return _repr(self)
     value = value_of(self)
     return format(value[()] if self.aval.ndim == 0 else value, spec)
 
@@ -380,9 +391,11 @@ def _reduce(self: Any) -> tuple[Any, ...]:
 
 def _copy(self: Any) -> Any:
     if not is_single(self.sharding):
+        count = len(self.sharding._internal_device_list.addressable_device_list)
+        shards = [piece_of(self, number) for number in range(count)]
         pieces = [
-            array_from_host(np.array(value_of(shard.data)), shard.data.aval, shard.device)
-            for shard in self.addressable_shards
+            array_from_host(np.array(value_of(piece)), piece.aval, piece.sharding._device)
+            for piece in shards
         ]
         return ArrayImpl(self.aval, self.sharding, pieces, self._committed, _skip_checks=True)
     return rebuild(np.array(value_of(self)), self.aval.weak_type)

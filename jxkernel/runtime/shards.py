@@ -11,7 +11,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._jaxlib import ArrayImpl, gather_on_host
 from jxkernel.runtime.failures import surfacing
-from jxkernel.sharding.named import SingleDeviceSharding, indices_of, is_single
+from jxkernel.sharding.named import SingleDeviceSharding, indices_of, is_single, refuse_shares
 
 __all__ = ["Shard", "gather_shards", "piece_of"]
 
@@ -71,7 +71,7 @@ def piece_of(array: Any, number: int) -> Any:
     sharding, aval = array._sharding, array.aval
     if is_single(sharding):
         return array
-    device = _local_parts(sharding, aval.shape)[number][0]
+    device = sharding._internal_device_list.addressable_device_list[number]
     part = aval.update(shape=sharding.shard_shape(aval.shape))
     own = SingleDeviceSharding(device, memory_kind=sharding.memory_kind)
     return ArrayImpl(part, own, [array._arrays[number]], True, _skip_checks=True)
@@ -86,8 +86,10 @@ def gather_shards(array: Any, read: Callable[[Any], Any]) -> Any:
 
     Raises:
       RuntimeError: pieces lie on devices of other processes.
+      ValueError: they are shares of a sum that is put off.
     """
     sharding, shape = array.sharding, array.aval.shape
+    refuse_shares(sharding)
     if sharding.is_fully_replicated:
         return read(piece_of(array, 0))
     if not sharding.is_fully_addressable:

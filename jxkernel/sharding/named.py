@@ -13,9 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel._jaxlib import HloSharding, NamedShardingBase, Sharding, SingleDeviceSharding
+from jxkernel._jaxlib import (
+    HloSharding,
+    NamedShardingBase,
+    OpSharding,
+    Sharding,
+    SingleDeviceSharding,
+)
 from jxkernel.sharding.mesh import AbstractMesh, AxisType, Mesh
-from jxkernel.sharding.spec import PartitionSpec, axes_of
+from jxkernel.sharding.spec import PartitionSpec, UnreducedKind, axes_of
 
 __all__ = [
     "NamedSharding",
@@ -40,8 +46,12 @@ class NamedSharding(NamedShardingBase):
 
     Raises:
       TypeError: an argument is of another kind.
-      ValueError: the spec names an axis that the mesh has not, or one twice.
-      NotImplementedError: the spec puts off sums over devices.
+      ValueError: the spec names an axis that the mesh has not, or one twice, or puts off sums over
+        one that is not explicit.
+      NotImplementedError: the spec puts off what is no sum.
+
+    Where the spec puts off sums (``unreduced``) the value is the sum of what the devices hold along
+    these axes, and no device holds a part of it.
 
     Example:
       >>> import jxkernel as jx
@@ -123,12 +133,12 @@ class NamedSharding(NamedShardingBase):
     @cached_property
     def is_fully_replicated(self) -> bool:
         """Whether each device holds the whole array."""
-        return all(count == 1 for count in self.counts(len(self.spec)))
+        return not self.spec.unreduced and all(n == 1 for n in self.counts(len(self.spec)))
 
     def counts(self, rank: int) -> tuple[int, ...]:
         """Return into how many pieces each axis of an array is divided."""
         sizes = self.mesh.shape
-        given = [prod([sizes[name] for name in axes_of(entry)]) for entry in self.spec]
+        given = [prod([sizes[name] for name in axes_of(entry)]) for entry in self.spec.partitions]
         return (*given, *[1] * (rank - len(given)))
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
@@ -157,12 +167,16 @@ class NamedSharding(NamedShardingBase):
             if size % count != 0:  # sizes may be symbolic, of which equality alone is never refused
                 raise ValueError(
                     f"Sharding {self!r} divides axis {axis} into {count} pieces, along the mesh "
-                    f"axis {self.spec[axis]!r}, but its size is {size} (full shape: {shape}): the "
-                    f"size must be a multiple of {count}"
+                    f"axis {self.spec.partitions[axis]!r}, but its size is {size} (full shape: "
+                    f"{shape}): the size must be a multiple of {count}"
                 )
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
-        """Return, for each device, which part of an array of a shape it holds."""
+        """Return, for each device, which part of an array of a shape it holds.
+
+        Raises:
+          ValueError: the array cannot be divided so, or devices hold shares of a sum.
+        """
         shape = tuple(global_shape)
         return dict(zip(self._device_assignment, indices_of(self, shape), strict=True))
 
@@ -200,12 +214,12 @@ def check_spec(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
     """Check that a spec names axes of a mesh, each once.
 
     Raises:
-      ValueError: it does not.
-      NotImplementedError: it puts off sums over devices.
+      ValueError: it does not, or puts off sums over an axis that is not explicit.
+      NotImplementedError: it puts off what is no sum.
     """
     if spec.puts_off:
-        _refuse_sums_put_off(mesh, spec)
-    names = [name for entry in spec for name in axes_of(entry)]
+        _check_sums_put_off(mesh, spec)
+    names = [name for entry in spec.partitions for name in axes_of(entry)]
     for name in names:
         if name not in mesh.axis_names:
             raise ValueError(
@@ -219,59 +233,99 @@ def check_spec(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
         )
 
 
-def _refuse_sums_put_off(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
-    """Refuse a spec that puts off sums, with the reason that comes first.
+def _check_sums_put_off(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
+    """Check that what a spec puts off are sums over axes that types speak of.
 
     Raises:
-      ValueError: it names an axis that the mesh has not, or that is not explicit.
-      NotImplementedError: it is as it should be.
+      ValueError: it names an axis that the mesh has not, or that XLA decides about.
+      NotImplementedError: it puts off what is no sum.
     """
-    explicit = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
+    kinds = dict(zip(mesh.axis_names, mesh.axis_types, strict=True))
     for name in sorted(spec.unreduced | spec.reduced, key=str):
-        if explicit.get(name) is not AxisType.Explicit:
-            has = f"is of type {explicit[name]!r} in" if name in explicit else "is no axis of"
+        if kinds.get(name, AxisType.Auto) is AxisType.Auto:
+            has = f"is of type {kinds[name]!r} in" if name in kinds else "is no axis of"
             raise ValueError(
                 f"{spec} puts off sums over {name!r}, which {has} {mesh}: only types say that a "
                 "sum is put off, over axes of type AxisType.Explicit"
             )
-    plain = PartitionSpec(*spec.partitions)
-    raise NotImplementedError(
-        f"{spec} puts off sums over devices, and values of such a type are not supported. Leave "
-        f"it out, and devices sum where the result is made: out_sharding={plain}. To say yourself "
-        "where they do, write the stretch as a jxkernel.shard_map, in which jxkernel.lax.psum or "
-        "psum_scatter sums"
-    )
+    if spec.unreduced_kind not in (None, UnreducedKind.sum):
+        kind = spec.unreduced_kind.name
+        raise NotImplementedError(
+            f"{spec} puts off a {kind}, and only sums can be put off: leave out unreduced_kind, or "
+            f"take the {kind} where the result is made: out_sharding="
+            f"{PartitionSpec(*spec.partitions)}"
+        )
+
+
+def shares_of(sharding: NamedSharding) -> list[Hashable]:
+    """Return the mesh axes along which devices hold shares of a sum, in the order of the mesh."""
+    return [name for name in sharding.mesh.axis_names if name in sharding.spec.unreduced]
 
 
 @lru_cache(maxsize=4096)
 def _hlo_sharding(sharding: NamedSharding, rank: int) -> Any:
-    if sharding.is_fully_replicated or rank == 0:
+    unreduced = shares_of(sharding)
+    if sharding.is_fully_replicated or (rank == 0 and not unreduced):
         return HloSharding.replicate()
     names = list(sharding.mesh.axis_names)
     sizes = list(sharding.mesh.axis_sizes)
-    used = [name for entry in sharding.spec for name in axes_of(entry)]
-    rest = [name for name in names if name not in used]
-    order = [names.index(name) for name in (*used, *rest)]
+    used = [name for entry in sharding.spec.partitions for name in axes_of(entry)]
+    rest = [name for name in names if name not in used and name not in unreduced]
+    order = [names.index(name) for name in (*used, *unreduced, *rest)]
     dims = list(sharding.counts(rank))
-    left = sharding.mesh.size // prod(dims)
-    if left == 1:
-        return HloSharding.iota_tile(tuple(dims), tuple(sizes), tuple(order))
-    replicated = HloSharding.replicate().to_proto().type
-    return HloSharding.iota_tile((*dims, left), tuple(sizes), tuple(order), [replicated])
+    shares = prod([sharding.mesh.shape[name] for name in unreduced])
+    left = sharding.mesh.size // (prod(dims) * shares)
+    groups: list[Any] = []
+    if shares > 1:
+        groups.append(OpSharding.Type.UNREDUCED)
+        dims.append(shares)
+    if left > 1:
+        groups.append(OpSharding.Type.REPLICATED)
+        dims.append(left)
+    if not dims:
+        return HloSharding.replicate()
+    return HloSharding.iota_tile(tuple(dims), tuple(sizes), tuple(order), groups)
 
 
 @lru_cache(maxsize=4096)
 def positions_of(sharding: Any, rank: int) -> tuple[tuple[int, ...], ...]:
-    """Return, for each device, the place of its piece in the grid of pieces."""
+    """Return, for each device, the place of its piece in the grid of pieces.
+
+    Raises:
+      ValueError: devices hold shares of a sum.
+    """
     if not isinstance(sharding, NamedSharding):
         return ((0,) * rank,) * sharding.num_devices
+    refuse_shares(sharding)
+    return _positions(sharding, rank)
+
+
+def refuse_shares(sharding: Any) -> None:
+    """Refuse a sharding under which devices hold shares of a sum, where the value is wanted.
+
+    Raises:
+      ValueError: it is one.
+    """
+    spec = getattr(sharding, "spec", None)
+    if spec is not None and spec.unreduced:
+        axes = ", ".join(map(repr, sorted(spec.unreduced, key=str)))
+        raise ValueError(
+            f"what devices hold under {spec} are shares of a sum over {axes}, and no parts of the "
+            "value: sum them first, as by jxkernel.sharding.reshard(x, "
+            f"{PartitionSpec(*spec.partitions)})"
+        )
+
+
+def _positions(sharding: NamedSharding, rank: int) -> tuple[tuple[int, ...], ...]:
+    """Return the places of pieces, be they parts of the value or of what is still to be summed."""
     names = sharding.mesh.axis_names
     sizes = sharding.mesh.axis_sizes
     coordinates: dict[Hashable, Any] = dict(
         zip(names, np.indices(sizes).reshape(len(sizes), -1), strict=True)
     )
     columns: list[Any] = []
-    for entry in (*sharding.spec, *[None] * (rank - len(sharding.spec))):
+    partitions = sharding.spec.partitions
+    for entry in (*partitions, *[None] * (rank - len(partitions))):
         place = np.zeros(sharding.mesh.size, np.int64)
         for name in axes_of(entry):
             place = place * sharding.mesh.shape[name] + coordinates[name]
@@ -283,6 +337,10 @@ def positions_of(sharding: Any, rank: int) -> tuple[tuple[int, ...], ...]:
 
 def divides_alike(one: Any, other: Any, rank: int) -> bool:
     """Whether the first device of each sharding holds the same piece, the second, and so on."""
+    shares = [getattr(each, "spec", PartitionSpec()).unreduced for each in (one, other)]
+    if any(shares):
+        same = shares[0] == shares[1] and one.mesh.shape_tuple == other.mesh.shape_tuple
+        return same and _positions(one, rank) == _positions(other, rank)
     if one.is_fully_replicated and other.is_fully_replicated:
         return True
     return positions_of(one, rank) == positions_of(other, rank)

@@ -18,20 +18,27 @@ class ManualAxisType:
 
     Attributes:
       varying: the mesh axes along which it may differ between devices.
+      unreduced: those along which devices hold shares of a sum that is put off.
+      reduced: those over which the sum is put off that gives its cotangent.
 
     >>> import jxkernel as jx
     >>> jx.typeof(1.0).manual_axis_type
-    ManualAxisType(varying=frozenset())
+    ManualAxisType(varying=frozenset(), unreduced=frozenset(), reduced=frozenset())
     """
 
     varying: frozenset[Hashable] = _NO_AXES
+    unreduced: frozenset[Hashable] = _NO_AXES
+    reduced: frozenset[Hashable] = _NO_AXES
 
     def __post_init__(self) -> None:
-        if not isinstance(self.varying, AbstractSet):
-            raise TypeError(f"ManualAxisType takes a set of mesh axes, got {self.varying!r}")
+        for axes in (self.varying, self.unreduced, self.reduced):
+            if not isinstance(axes, AbstractSet):
+                raise TypeError(f"ManualAxisType takes a set of mesh axes, got {axes!r}")
 
-    unreduced = reduced = _NO_AXES  # sums that are put off, which no value has
-    unreduced_kind = None
+    @property
+    def unreduced_kind(self) -> "UnreducedKind | None":
+        """What devices still have to do with their shares: sum them."""
+        return UnreducedKind.sum if self.unreduced else None
 
 
 class _Unconstrained:

@@ -43,7 +43,8 @@ def example_aval(aval: ShapedArray, dim: int) -> ShapedArray:
     shape = aval.shape
     explicit_sharding = aval.explicit_sharding
     if explicit_sharding is not None:
-        spec = PartitionSpec(*explicit_sharding.spec[:dim], *explicit_sharding.spec[dim + 1 :])
+        entries = aval.entries
+        spec = explicit_sharding.spec.update(partitions=(*entries[:dim], *entries[dim + 1 :]))
         explicit_sharding = explicit_sharding_of(explicit_sharding.update(spec=spec), aval.ndim - 1)
     return ShapedArray(
         shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type, aval.vma, explicit_sharding
@@ -57,12 +58,13 @@ def batched_aval(aval: ShapedArray, axis: Axis, dim: int = 0) -> ShapedArray:
 
 
 def _wider(aval: ShapedArray, axis: Axis, dim: int) -> Any:
-    mesh = axis.mesh if aval.explicit_sharding is None else aval.explicit_sharding.mesh
-    if mesh is None:
+    sharding = aval.explicit_sharding or (axis.mesh and NamedSharding(axis.mesh, PartitionSpec()))
+    if sharding is None:
         return None
     entries = list(aval.entries)
     entries.insert(dim, axis.entry)
-    return explicit_sharding_of(NamedSharding(mesh, PartitionSpec(*entries)), aval.ndim + 1)
+    wider = sharding.update(spec=sharding.spec.update(partitions=tuple(entries)))
+    return explicit_sharding_of(wider, aval.ndim + 1)
 
 
 class BatchTrace(Trace):

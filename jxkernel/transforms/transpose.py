@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.axes import putting_off
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
@@ -81,7 +82,7 @@ def backward(
         state.replayed_source = outer
         state.transposing = outwards
     return [
-        cts.get(var, Zero(var.aval.tangent())) if is_linear(arg) else None
+        cts.get(var, Zero(var.aval.cotangent())) if is_linear(arg) else None
         for var, arg in zip(jaxpr.invars, args, strict=True)
     ]
 
@@ -110,7 +111,7 @@ def _transpose_equation(
         if all(part is None for part in ct):
             return
         ct = [
-            Zero(var.aval.tangent()) if part is None else part
+            Zero(var.aval.cotangent()) if part is None else part
             for part, var in zip(ct, eqn.outvars, strict=True)
         ]
     else:
@@ -155,7 +156,11 @@ def _pulled_back(
     """
     rule = primitive.rule("transpose")
     try:
-        return rule(ct, *args, **params)
+        reduced = _reduced(args)
+        if not reduced:
+            return rule(ct, *args, **params)
+        with putting_off(reduced):
+            return rule(ct, *args, **params)
     except ShardingTypeError:
         many = primitive.multiple_results
         mesh = _explicit_mesh([*args, *(ct if many else [ct])])
@@ -168,11 +173,18 @@ def _pulled_back(
         pulled = rule(ct, *freed, **params)
         whole = NamedSharding(mesh, PartitionSpec())
         return [
-            reshard_to(part, arg.aval.explicit_sharding or whole)
+            reshard_to(part, arg.aval.cotangent().explicit_sharding or whole)
             if is_linear(arg) and part is not None and type(part) is not Zero
             else part
             for part, arg in zip(pulled, args, strict=True)
         ]
+
+
+def _reduced(args: Sequence[Any]) -> frozenset[Any]:
+    """Return the mesh axes over which a sum is put off that gives a cotangent sought."""
+    avals = [arg.aval for arg in args if type(arg) is UndefinedPrimal]
+    named = [aval.reduced for aval in avals if aval.explicit_sharding is not None]
+    return frozenset[Any]().union(*named) if named else frozenset()
 
 
 def _explicit_mesh(args: Sequence[Any]) -> Any:
@@ -185,7 +197,8 @@ def _explicit_mesh(args: Sequence[Any]) -> Any:
 def _accumulate(cts: dict[Var, Any], var: Var, ct: Any) -> None:
     if type(ct) is Zero:
         return
-    ct = reshard_like(ct, var.aval)
+    aval = var.aval
+    ct = reshard_like(ct, aval if aval.explicit_sharding is None else aval.cotangent())
     found = cts.get(var)
     cts[var] = ct if found is None else add_tangents(found, ct)
 
@@ -235,7 +248,9 @@ def _make_transpose(
     jaxpr = closed.jaxpr
     known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
     ct_avals = [
-        atom.aval.tangent() for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True) if given
+        atom.aval.cotangent()
+        for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True)
+        if given
     ]
     state_avals = carried.avals if carried else []
     produced: list[bool] = []
@@ -250,7 +265,7 @@ def _make_transpose(
         values = iter(flat)
         known = [next(values) for _ in known_avals]
         cts = [
-            next(values) if given else Zero(atom.aval.tangent())
+            next(values) if given else Zero(atom.aval.cotangent())
             for atom, given in zip(jaxpr.outvars, nonzero_cts, strict=True)
         ]
         return pull_back(closed, linear, known, cts)

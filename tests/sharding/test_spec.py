@@ -108,11 +108,13 @@ def test_a_spec_puts_off_sums_over_other_axes(given, error, message):
         P("x", **given)
 
 
-def test_no_sharding_puts_off_sums():
+def test_shardings_put_off_sums_over_explicit_axes():
     mesh = AbstractMesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit, AxisType.Auto))
-    for given in ({"unreduced": {"x"}}, {"reduced": {"x"}}):
-        with pytest.raises(NotImplementedError, match=r"out_sharding=P\('y',\).*psum"):
-            NamedSharding(mesh, P("y", **given))
+    assert not NamedSharding(mesh, P(unreduced={"x"})).is_fully_replicated
+    assert NamedSharding(mesh, P(reduced={"x"})).is_fully_replicated
+    assert NamedSharding(mesh, P("y", unreduced={"x"})).shard_shape((4,)) == (2,)
+    with pytest.raises(NotImplementedError, match=r"puts off a min.*out_sharding=P\('y',\)"):
+        NamedSharding(mesh, P("y", unreduced={"x"}, unreduced_kind=UnreducedKind.min))
     with pytest.raises(ValueError, match="over 'y', which is of type Auto in"):
         NamedSharding(mesh, P(reduced={"y"}))
     with pytest.raises(ValueError, match="over 'z', which is no axis of"):

@@ -13,7 +13,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
-from jxkernel.core.axes import Axis
+from jxkernel.core.axes import Axis, sums_put_off
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
@@ -29,14 +29,14 @@ from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.shape.structural import joint_weak_type, multilinear_jvp, zero_cotangents
 from jxkernel.primitives.shape.transpose import inverse_permutation, transpose
 from jxkernel.primitives.sharding import rules
-from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.primitives.sharding.constraints import redivided, with_out_sharding
 
 __all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
 
 Axes = tuple[int, ...]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
 
-dot_general_p = Primitive("dot_general").define(sharding=rules.contracting)
+dot_general_p = Primitive("dot_general").define(sharding=rules.Contracting(rules.contracting))
 
 
 def _numbers(given: Any) -> Any:
@@ -99,13 +99,39 @@ def dot_general(
         preferred_element_type = dtypes.check_and_canonicalize_user_dtype(
             preferred_element_type, "dot_general"
         )
+    return _product(
+        lhs, rhs, numbers, canonical_precision("dot_general", precision), preferred_element_type
+    )
+
+
+def _product(
+    lhs: Any, rhs: Any, numbers: DotDimensionNumbers, precision: Canonical, preferred: Any
+) -> Any:
+    """Bind the primitive; sums over mesh axes that are put off now are named."""
+    (lhs_contract, rhs_contract), _ = numbers
+    put_off = sums_put_off(lhs, lhs_contract) or sums_put_off(rhs, rhs_contract)
+    if put_off:
+        lhs, rhs = _divided_alike(lhs, rhs, numbers)
     return dot_general_p.bind(
         lhs,
         rhs,
         dimension_numbers=numbers,
-        precision=canonical_precision("dot_general", precision),
-        preferred_element_type=preferred_element_type,
+        precision=precision,
+        preferred_element_type=preferred,
+        **put_off,
     )
+
+
+def _divided_alike(lhs: Any, rhs: Any, numbers: DotDimensionNumbers) -> tuple[Any, Any]:
+    """Return operands with an axis that is summed divided in both, where it is in one."""
+    (lhs_contract, rhs_contract), _ = numbers
+    avals = abstractify(lhs), abstractify(rhs)
+    entries = [list(aval.entries) for aval in avals]
+    mesh = next(aval.explicit_sharding.mesh for aval in avals if aval.explicit_sharding is not None)
+    for left, right in zip(lhs_contract, rhs_contract, strict=True):
+        entries[0][left] = entries[0][left] or entries[1][right]
+        entries[1][right] = entries[1][right] or entries[0][left]
+    return redivided(lhs, entries[0], mesh), redivided(rhs, entries[1], mesh)
 
 
 def _check_axes(lhs: ShapedArray, rhs: ShapedArray, numbers: DotDimensionNumbers) -> None:
@@ -145,6 +171,7 @@ def _dot_general_abstract_eval(
     dimension_numbers: DotDimensionNumbers,
     precision: Canonical,
     preferred_element_type: Any,
+    unreduced: tuple[Any, ...] = (),
 ) -> ShapedArray:
     _check_axes(lhs, rhs, dimension_numbers)
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
@@ -185,6 +212,7 @@ def _dot_general_lower(
     dimension_numbers: DotDimensionNumbers,
     precision: Canonical,
     preferred_element_type: Any,
+    unreduced: tuple[Any, ...] = (),
 ) -> Any:
     lhs, rhs = context.avals_in
     how = arithmetic(precision, (lhs.dtype, rhs.dtype), context.module.platform)
@@ -219,6 +247,7 @@ def _dot_general_transpose(
     dimension_numbers: DotDimensionNumbers,
     precision: Canonical,
     preferred_element_type: Any,
+    unreduced: tuple[Any, ...] = (),
 ) -> list[Any]:
     if type(ct) is Zero:
         return zero_cotangents((lhs, rhs))
@@ -278,16 +307,8 @@ def _cotangent_of_left(
     """
     (contract, other_contract), (batch, other_batch) = numbers
     other_kept = _kept(rank_of(other), other_contract, other_batch)
-    product = dot_general_p.bind(
-        ct,
-        other,
-        dimension_numbers=(
-            (tuple(others_axes), other_kept),
-            (tuple(range(len(batch))), other_batch),
-        ),
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )
+    sought = (tuple(others_axes), other_kept), (tuple(range(len(batch))), other_batch)
+    product = _product(ct, other, sought, precision, preferred_element_type)
     # Its axes: batch, the operand's own, then the summed ones in the order of the other operand.
     summed = [axis for _, axis in sorted(zip(other_contract, contract, strict=True))]
     order = [*batch, *_kept(operand.ndim, contract, batch), *summed]

@@ -90,7 +90,9 @@ class _Span(NamedTuple):
     high: int
 
 
-conv_general_dilated_p = Primitive("conv_general_dilated").define(sharding=rules.convolving)
+conv_general_dilated_p = Primitive("conv_general_dilated").define(
+    sharding=rules.Contracting(rules.convolving)
+)
 
 
 def check_steps(name: str, count: int, **steps: tuple[int, ...]) -> None:

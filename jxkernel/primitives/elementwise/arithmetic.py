@@ -32,6 +32,7 @@ from jxkernel.primitives.elementwise.families import (
 from jxkernel.primitives.elementwise.rounding import ceil, floor
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reference import untyped_numpy
+from jxkernel.primitives.sharding import rules
 
 __all__ = [
     "add",
@@ -110,6 +111,7 @@ add_p = nary(
     reference=np.add,
     jvp=(lambda t, x, y, z: t, lambda t, x, y, z: t),
     transpose=transpose_of_terms(lambda ct, x, y: ct, lambda ct, x, y: ct),
+    sharding=rules.Linear(rules.elementwise),
 )
 
 
@@ -142,6 +144,7 @@ sub_p = nary(
     reference=np.subtract,
     jvp=(lambda t, x, y, z: t, lambda t, x, y, z: neg(t)),
     transpose=transpose_of_terms(lambda ct, x, y: ct, lambda ct, x, y: neg(ct)),
+    sharding=rules.Linear(rules.elementwise),
 )
 
 
@@ -170,6 +173,7 @@ mul_p = nary(
     reference=np.multiply,
     jvp=(lambda t, x, y, z: mul(t, y), lambda t, x, y, z: mul(x, t)),
     transpose=transpose_of_terms(lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)),
+    sharding=rules.Bilinear(rules.elementwise),
 )
 
 
@@ -225,6 +229,7 @@ div_p = nary(
     reference=_div_reference,
     jvp=(lambda t, x, y, z: div(t, y), lambda t, x, y, z: neg(mul(t, div(z, y)))),
     transpose=transpose_of_terms(lambda ct, x, y: div(ct, y), None),
+    sharding=rules.Linear(rules.elementwise, stop=1),
 )
 
 

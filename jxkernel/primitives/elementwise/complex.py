@@ -24,6 +24,7 @@ from jxkernel.primitives.elementwise.families import (
 )
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reference import untyped_numpy
+from jxkernel.primitives.sharding import rules
 
 __all__ = [
     "abs",
@@ -132,6 +133,7 @@ complex_p = nary(
     ),
     result_dtype=_complex_dtype,
     transpose=transpose_of_terms(lambda ct, x, y: real(ct), lambda ct, x, y: neg(imag(ct))),
+    sharding=rules.Linear(rules.elementwise),
 )
 
 

@@ -42,8 +42,14 @@ __all__ = [
 
 # ---------------------------------------------------------------- convert_element_type
 
+
+def _keeps_sums(operand: ShapedArray, *, new_dtype: Any, **params: Any) -> bool:
+    """Whether a sum converted is the sum of what is converted."""
+    return operand.dtype != np.bool_ and new_dtype in dtypes.INEXACT
+
+
 convert_element_type_p = Primitive("convert_element_type", element_work=1).define(
-    sharding=rules.elementwise
+    sharding=rules.Linear(rules.elementwise, where=_keeps_sums)
 )
 
 

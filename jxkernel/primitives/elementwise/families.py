@@ -188,8 +188,12 @@ def nary(
     transpose: Any = None,
     linear: bool = False,
     work: int = 1,
+    sharding: Rule = rules.elementwise,
 ) -> Primitive:
-    """Return an elementwise primitive; arguments are those of ``unary``, one entry per operand."""
+    """Return an elementwise primitive; arguments are those of ``unary``, one entry per operand.
+
+    ``sharding`` is the rule of one that is linear in operands, which takes sums that are put off.
+    """
     primitive = Primitive(name, element_work=work)
     primitive.reference = reference
     primitive.define(
@@ -198,7 +202,7 @@ def nary(
         jvp=_linear_jvp(primitive) if linear else _jvp_rule(primitive, jvp),
         transpose=transpose or Undefined("it is not linear in any operand"),
         batch=elementwise_batch(primitive),
-        sharding=rules.elementwise,
+        sharding=rules.Linear(sharding) if linear else sharding,
     )
     primitive.accepted = tuple(accepted)
     return primitive

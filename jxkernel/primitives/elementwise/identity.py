@@ -144,7 +144,7 @@ def materialize(x: Any) -> Any:
 # ---------------------------------------------------------------- optimization_barrier
 
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True).define(
-    sharding=rules.same
+    sharding=rules.Linear(rules.same)
 )
 
 

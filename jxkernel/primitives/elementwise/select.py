@@ -23,10 +23,13 @@ from jxkernel.primitives.shape.broadcast import filled_like, sum_to_shape
 from jxkernel.primitives.shape.structural import joint_weak_type, same_dtype
 from jxkernel.primitives.shape.transpose import MovingPrimitive
 from jxkernel.primitives.sharding import rules
+from jxkernel.primitives.sharding.constraints import bind_alike
 
 __all__ = ["select", "select_n", "select_n_p"]
 
-select_n_p = MovingPrimitive("select_n", element_work=1).define(sharding=rules.elementwise)
+select_n_p = MovingPrimitive("select_n", element_work=1).define(
+    sharding=rules.Linear(rules.elementwise, start=1)
+)
 
 
 def select_n(which: Any, *cases: Any) -> Any:
@@ -47,7 +50,7 @@ def select_n(which: Any, *cases: Any) -> Any:
     >>> lax.select_n(jnp.array([2, 0], "int32"), *jnp.array([[1, 2], [3, 4], [5, 6]])).tolist()
     [5, 2]
     """
-    return select_n_p.bind(which, *type_numbers("select_n", cases))
+    return bind_alike(select_n_p, type_numbers("select_n", cases), before=(which,))
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
@@ -124,7 +127,7 @@ def _select_n_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
     if all(type(t) is Zero for t in tangents[1:]):
         return y, Zero.tangent_of(y)
     parts = [zero_scalar(t.aval) if type(t) is Zero else t for t in tangents[1:]]
-    return y, filled_like(select_n_p.bind(primals[0], *parts), y)
+    return y, filled_like(bind_alike(select_n_p, parts, before=primals[:1]), y)
 
 
 @select_n_p.def_transpose
@@ -139,7 +142,8 @@ def _select_n_transpose(ct: Any, which: Any, *cases: Any) -> list[Any]:
             cts.append(None)
             continue
         only = [ct if other == index else zero for other in range(len(cases))]
-        cts.append(sum_to_shape(select_n_p.bind(which, *only), case.aval.shape))
+        chosen = bind_alike(select_n_p, only, before=(which,))
+        cts.append(sum_to_shape(chosen, case.aval.shape))
     return cts
 
 

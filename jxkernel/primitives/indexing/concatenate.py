@@ -35,7 +35,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- concatenate
 
-concatenate_p = MovingPrimitive("concatenate").define(sharding=rules.concatenating)
+concatenate_p = MovingPrimitive("concatenate").define(sharding=rules.Linear(rules.concatenating))
 
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
@@ -122,7 +122,7 @@ concatenate_p.define(jvp=linear_jvp(concatenate_p))
 
 # ---------------------------------------------------------------- stack
 
-stack_p = MovingPrimitive("stack").define(sharding=rules.stacking)
+stack_p = MovingPrimitive("stack").define(sharding=rules.Linear(rules.stacking))
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
@@ -195,7 +195,7 @@ stack_p.define(jvp=linear_jvp(stack_p))
 # ---------------------------------------------------------------- split
 
 split_p = MovingPrimitive("split", multiple_results=True, element_work=1).define(
-    sharding=rules.splitting
+    sharding=rules.Linear(rules.splitting)
 )
 
 

@@ -40,6 +40,7 @@ from jxkernel.primitives.shape.reshape import expand_dims, squeeze
 from jxkernel.primitives.shape.structural import same_dtype, zero_cotangents
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis
 from jxkernel.primitives.sharding import rules
+from jxkernel.primitives.sharding.constraints import bind_alike
 
 __all__ = [
     "dynamic_index_in_dim",
@@ -149,7 +150,9 @@ def _lower_starts(context: Any, starts: Sequence[Any], avals: Sequence[ShapedArr
 
 # ---------------------------------------------------------------- dynamic_slice
 
-dynamic_slice_p = MovingPrimitive("dynamic_slice", element_work=1).define(sharding=rules.cutting)
+dynamic_slice_p = MovingPrimitive("dynamic_slice", element_work=1).define(
+    sharding=rules.Linear(rules.cutting, stop=1)
+)
 
 
 def dynamic_slice(
@@ -226,7 +229,8 @@ def _dynamic_slice_transpose(
     if type(ct) is Zero:
         return zero_cotangents((operand, *starts))
     zeros = filled(operand.shape, typed_scalar(operand.dtype, 0))
-    return [dynamic_update_slice_p.bind(zeros, ct, *starts), *(None for _ in starts)]
+    pulled = bind_alike(dynamic_update_slice_p, (zeros, ct), after=starts)
+    return [pulled, *(None for _ in starts)]
 
 
 @dynamic_slice_p.def_batch
@@ -273,7 +277,9 @@ def _saturated(start: Any, dtype: Any) -> Any:
 
 # ---------------------------------------------------------------- dynamic_update_slice
 
-dynamic_update_slice_p = MovingPrimitive("dynamic_update_slice").define(sharding=rules.updating)
+dynamic_update_slice_p = MovingPrimitive("dynamic_update_slice").define(
+    sharding=rules.Linear(rules.updating, stop=2)
+)
 
 
 def dynamic_update_slice(
@@ -303,7 +309,7 @@ def dynamic_update_slice(
     [0.0, 0.0, 7.0, 8.0, 0.0]
     """
     starts = _starts("dynamic_update_slice", operand, start_indices, allow_negative_indices)
-    return dynamic_update_slice_p.bind(operand, update, *starts)
+    return bind_alike(dynamic_update_slice_p, (operand, update), after=starts)
 
 
 @dynamic_update_slice_p.def_abstract_eval
@@ -347,7 +353,7 @@ def _dynamic_update_slice_transpose(ct: Any, operand: Any, update: Any, *starts:
     kept = read = None
     if is_linear(operand):
         zeros = filled(shape_of(update), zero_scalar(operand.aval))
-        kept = dynamic_update_slice_p.bind(ct, zeros, *starts)
+        kept = bind_alike(dynamic_update_slice_p, (ct, zeros), after=starts)
     if is_linear(update):
         read = dynamic_slice_p.bind(ct, *starts, slice_sizes=update.shape)
     return [kept, read, *(None for _ in starts)]

@@ -57,7 +57,7 @@ __all__ = [
 
 # ---------------------------------------------------------------- gather
 
-gather_p = MovingPrimitive("gather").define(sharding=rules.gathering)
+gather_p = MovingPrimitive("gather").define(sharding=rules.Linear(rules.gathering, stop=1))
 
 
 def gather(
@@ -226,6 +226,9 @@ def bind_scatter(
     )
 
 
+_SCATTERS_SUMS = rules.Linear(rules.scattering, step=2)
+
+
 def scatter_primitive(
     name: str, combine: str | Callable[..., Any] | None, accepted: type = np.generic
 ) -> Primitive:
@@ -279,7 +282,7 @@ def scatter_primitive(
         abstract_eval=abstract_eval,
         lower=lower,
         batch=batch,
-        sharding=rules.scattering,
+        sharding=_SCATTERS_SUMS if combine in (None, "stablehlo.add") else rules.scattering,
     )
 
 

@@ -35,6 +35,7 @@ from jxkernel.primitives.shape.structural import (
 )
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis
 from jxkernel.primitives.sharding import rules
+from jxkernel.primitives.sharding.constraints import bind_alike
 
 __all__ = ["index_in_dim", "pad", "pad_p", "slice", "slice_in_dim", "slice_p"]
 
@@ -42,7 +43,7 @@ PaddingConfig = tuple[tuple[int, int, int], ...]
 
 # ---------------------------------------------------------------- slice
 
-slice_p = MovingPrimitive("slice", element_work=1).define(sharding=rules.cutting)
+slice_p = MovingPrimitive("slice", element_work=1).define(sharding=rules.Linear(rules.cutting))
 
 
 def slice(
@@ -238,7 +239,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 # ---------------------------------------------------------------- pad
 
-pad_p = MovingPrimitive("pad", element_work=1).define(sharding=rules.cutting)
+pad_p = MovingPrimitive("pad", element_work=1).define(sharding=rules.Linear(rules.cutting))
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
@@ -265,11 +266,8 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     if type(padding_value) in PYTHON_NUMBERS:
         padding_value = number_like("pad", operand, padding_value)
     config = sequence("pad", "padding_config", padding_config, "(low, high, interior)")
-    return pad_p.bind(
-        operand,
-        padding_value,
-        padding_config=tuple([integers("pad", "padding_config", entry) for entry in config]),
-    )
+    wanted = tuple([integers("pad", "padding_config", entry) for entry in config])
+    return bind_alike(pad_p, (operand, padding_value), padding_config=wanted)
 
 
 @pad_p.def_abstract_eval

@@ -13,7 +13,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, shape_of
-from jxkernel.core.axes import Axis
+from jxkernel.core.axes import Axis, sums_put_off
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
@@ -40,7 +40,7 @@ __all__ = [
 # ---------------------------------------------------------------- broadcast_in_dim
 
 broadcast_in_dim_p = MovingPrimitive("broadcast_in_dim", element_work=1).define(
-    sharding=rules.broadcasting
+    sharding=rules.Linear(rules.broadcasting)
 )
 
 
@@ -161,7 +161,7 @@ def _broadcast_in_dim_batch(
 
 # ---------------------------------------------------------------- reduce_sum
 
-reduce_sum_p = Primitive("reduce_sum").define(sharding=rules.reducing)
+reduce_sum_p = Primitive("reduce_sum").define(sharding=rules.Linear(rules.reducing))
 
 
 def reduce_sum(operand: Any, axes: tuple[int, ...], *, out_sharding: Any = None) -> Any:
@@ -187,7 +187,7 @@ def reduce_sum(operand: Any, axes: tuple[int, ...], *, out_sharding: Any = None)
     axes = integers("reduce_sum", "axes", axes)
     if not axes and is_array(operand):
         return operand
-    return reduce_sum_p.bind(operand, axes=axes)
+    return reduce_sum_p.bind(operand, axes=axes, **sums_put_off(operand, axes))
 
 
 def reduced_shape(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -201,7 +201,9 @@ def reduced_shape(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> tuple[
 
 
 @reduce_sum_p.def_abstract_eval
-def _reduce_sum_abstract_eval(operand: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+def _reduce_sum_abstract_eval(
+    operand: ShapedArray, *, axes: tuple[int, ...], unreduced: tuple[Any, ...] = ()
+) -> ShapedArray:
     if not dtypes.issubdtype(operand.dtype, np.number):
         raise TypeError(
             f"reduce_sum does not accept dtype {operand.dtype.name}: it takes number dtypes"
@@ -262,20 +264,24 @@ def accumulation_dtype(dtype: Any) -> Any:
 
 
 @reduce_sum_p.def_lower
-def _reduce_sum_lower(context: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+def _reduce_sum_lower(
+    context: Any, x: Any, *, axes: tuple[int, ...], unreduced: tuple[Any, ...] = ()
+) -> Any:
     wide = accumulation_dtype(context.avals_in[0].dtype)
     return lower_reduction(context, x, axes, "stablehlo.add", 0, wide)
 
 
 @reduce_sum_p.def_jvp
 def _reduce_sum_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, axes: tuple[int, ...]
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
 ) -> tuple[Any, Any]:
-    return reduce_sum_p.bind(*primals, axes=axes), reduce_sum_p.bind(*tangents, axes=axes)
+    return reduce_sum_p.bind(*primals, **params), reduce_sum_p.bind(*tangents, **params)
 
 
 @reduce_sum_p.def_transpose
-def _reduce_sum_transpose(ct: Any, operand: UndefinedPrimal, *, axes: tuple[int, ...]) -> list[Any]:
+def _reduce_sum_transpose(
+    ct: Any, operand: UndefinedPrimal, *, axes: tuple[int, ...], unreduced: tuple[Any, ...] = ()
+) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(operand.aval)]
     kept = tuple(axis for axis in range(len(operand.shape)) if axis not in axes)
@@ -301,7 +307,7 @@ reduce_sum_p.define(batch=batch_reduction(reduce_sum_p))
 
 # ---------------------------------------------------------------- add_any
 
-add_any_p = Primitive("add_any", element_work=1).define(sharding=rules.elementwise)
+add_any_p = Primitive("add_any", element_work=1).define(sharding=rules.Linear(rules.elementwise))
 
 
 def add_any(x: Any, y: Any) -> Any:

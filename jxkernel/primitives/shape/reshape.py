@@ -46,7 +46,9 @@ __all__ = [
 
 # ---------------------------------------------------------------- reshape
 
-reshape_p = MovingPrimitive("reshape", element_work=1).define(sharding=rules.reshaping)
+reshape_p = MovingPrimitive("reshape", element_work=1).define(
+    sharding=rules.Linear(rules.reshaping)
+)
 
 
 def reshape(
@@ -150,7 +152,9 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 # ---------------------------------------------------------------- squeeze, expand_dims
 
-squeeze_p = MovingPrimitive("squeeze", element_work=1).define(sharding=rules.squeezing)
+squeeze_p = MovingPrimitive("squeeze", element_work=1).define(
+    sharding=rules.Linear(rules.squeezing)
+)
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
@@ -301,7 +305,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
 
 # ---------------------------------------------------------------- rev
 
-rev_p = MovingPrimitive("rev", element_work=1).define(sharding=rules.same)
+rev_p = MovingPrimitive("rev", element_work=1).define(sharding=rules.Linear(rules.same))
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:

@@ -59,7 +59,9 @@ def _last(key_data: Any, dim: int) -> Any:
 
 # ---------------------------------------------------------------- transpose (of axes)
 
-transpose_p = MovingPrimitive("transpose", element_work=1).define(sharding=rules.permuting)
+transpose_p = MovingPrimitive("transpose", element_work=1).define(
+    sharding=rules.Linear(rules.permuting)
+)
 
 
 def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:

@@ -14,13 +14,22 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
 
-from jxkernel import runtime, tree
+import numpy as np
+
+from jxkernel import dtypes, hlo, runtime, tree
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
-from jxkernel.core.axes import Axis, manual_axes
-from jxkernel.core.explicit_sharding import AS_TYPED, explicit_axes_of, explicit_sharding_of
+from jxkernel.core.axes import Axis, manual_axes, putting_off
+from jxkernel.core.explicit_sharding import (
+    AS_TYPED,
+    SUM_FIRST,
+    explicit_axes_of,
+    explicit_sharding_of,
+    listed,
+)
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.trace import place_in_source
 from jxkernel.core.zeros import UndefinedPrimal, Zero
-from jxkernel.errors import AxisError, NoMeshError
+from jxkernel.errors import AxisError, NoMeshError, ShardingTypeError
 from jxkernel.primitives.sharding import rules
 from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.mesh import concrete_mesh, current_mesh
@@ -30,17 +39,23 @@ from jxkernel.sharding.spec import axes_of
 __all__ = [
     "asked_sharding",
     "beside_others",
+    "bind_alike",
     "cast_like",
     "check_spmd_name",
     "closed",
     "constrain",
+    "divide_anew",
     "mesh_cast",
     "mesh_cast_p",
+    "puts_off_sums",
+    "redivided",
     "reshard_like",
     "reshard_p",
     "reshard_to",
     "sharding_constraint_p",
+    "summed",
     "with_out_sharding",
+    "with_sums_moved",
     "without_explicit_sharding",
 ]
 
@@ -82,7 +97,9 @@ def _inside_maps(sharding: Any) -> Any:
     if not isinstance(sharding, NamedSharding):
         return sharding
     manual = manual_axes()
-    taken = [name for entry in sharding.spec for name in axes_of(entry) if name in manual]
+    taken = [
+        name for entry in sharding.spec.partitions for name in axes_of(entry) if name in manual
+    ]
     if taken:
         left = [name for name in sharding.mesh.axis_names if name not in manual]
         raise AxisError(
@@ -108,7 +125,7 @@ def _asserted(x: Any, sharding: NamedSharding) -> Any:
     """
     aval, explicit = abstractify(x), explicit_axes_of(sharding.mesh)
     if len(explicit) < len(sharding.mesh.axis_names):
-        named = [name for entry in sharding.spec for name in axes_of(entry) if name in explicit]
+        named = [n for entry in sharding.spec.partitions for n in axes_of(entry) if n in explicit]
         if named:
             raise ValueError(
                 f"with_sharding_constraint got {sharding.spec}, which names the explicit axes "
@@ -131,12 +148,15 @@ def _joined(explicit_sharding: NamedSharding | None, sharding: NamedSharding) ->
     """
     if explicit_sharding is None:
         return sharding
-    given = [*sharding.spec, *[None] * (len(explicit_sharding.spec) - len(sharding.spec))]
+    given = [
+        *sharding.spec.partitions,
+        *[None] * (len(explicit_sharding.spec) - len(sharding.spec)),
+    ]
     both = [
         more if not axes_of(own) else (*axes_of(own), *axes_of(more))
-        for own, more in zip(explicit_sharding.spec, given, strict=True)
+        for own, more in zip(explicit_sharding.spec.partitions, given, strict=True)
     ]
-    return sharding.update(spec=PartitionSpec(*both))
+    return sharding.update(spec=explicit_sharding.spec.update(partitions=tuple(both)))
 
 
 @sharding_constraint_p.def_abstract_eval
@@ -155,8 +175,9 @@ def closed(sharding: NamedSharding) -> NamedSharding:
     """Return a sharding with axes whole that it leaves to XLA."""
     if PartitionSpec.UNCONSTRAINED not in sharding.spec.partitions:
         return sharding
-    entries = [None if entry is PartitionSpec.UNCONSTRAINED else entry for entry in sharding.spec]
-    return sharding.update(spec=PartitionSpec(*entries))
+    spec = sharding.spec
+    entries = [None if e is PartitionSpec.UNCONSTRAINED else e for e in spec.partitions]
+    return sharding.update(spec=spec.update(partitions=tuple(entries)))
 
 
 @sharding_constraint_p.def_lower
@@ -187,7 +208,12 @@ def check_spmd_name(axis: Axis, spec: PartitionSpec, what: str) -> None:
     Raises:
       ValueError: the spec names it.
     """
-    taken = [name for entry in spec for name in axes_of(entry) if name in axes_of(axis.spmd_name)]
+    taken = [
+        name
+        for entry in spec.partitions
+        for name in axes_of(entry)
+        if name in axes_of(axis.spmd_name)
+    ]
     if taken:
         raise ValueError(
             f"vmap(spmd_axis_name={axis.spmd_name!r}) divides the examples over {taken[0]!r}, and "
@@ -204,10 +230,10 @@ def _constraint_batch(
     if not isinstance(sharding, NamedSharding):
         return sharding_constraint_p.bind(x, sharding=sharding), dim
     rank = len(shape_of(x)) - 1
-    entries = [*sharding.spec, *[None] * (rank - len(sharding.spec))]
+    entries = [*sharding.spec.partitions, *[None] * (rank - len(sharding.spec))]
     check_spmd_name(axis, sharding.spec, "with_sharding_constraint")
     entries.insert(dim, axis.entry or axis.spmd_name or PartitionSpec.UNCONSTRAINED)
-    wider = sharding.update(spec=PartitionSpec(*entries))
+    wider = sharding.update(spec=sharding.spec.update(partitions=tuple(entries)))
     return sharding_constraint_p.bind(x, sharding=wider), dim
 
 
@@ -236,7 +262,31 @@ def reshard_to(x: Any, sharding: Any) -> Any:
     if not isinstance(sharding, NamedSharding) or not explicit_axes_of(sharding.mesh):
         return constrain(x, sharding)
     sharding.check_compatible_aval(shape_of(x))
+    _check_has_sums(x, sharding)
     return reshard_p.bind(x, sharding=sharding)
+
+
+def _check_has_sums(x: Any, sharding: Any) -> None:
+    """Check that what is to be a sum that is put off can be one.
+
+    Raises:
+      TypeError: it is an array of booleans, or of what is no number.
+    """
+    aval = abstractify(x)
+    if puts_off_sums(sharding) and not dtypes.issubdtype(aval.dtype, np.number):
+        raise TypeError(
+            f"a sum that is put off, {sharding.spec}, cannot be of {aval.short()}: convert it to "
+            "numbers first, x.astype('int32')"
+        )
+
+
+def redivided(x: Any, entries: Sequence[Any], mesh: Any) -> Any:
+    """Return a value divided over explicit axes of a mesh by the given entries, else as it is."""
+    aval = abstractify(x)
+    if aval.entries == tuple(entries):
+        return x
+    sharding = aval.explicit_sharding or NamedSharding(mesh, PartitionSpec())
+    return reshard_to(x, sharding.update(spec=sharding.spec.update(partitions=tuple(entries))))
 
 
 def reshard_like(x: Any, aval: ShapedArray) -> Any:
@@ -260,7 +310,56 @@ def cast_like(ct: Any, aval: ShapedArray) -> Any:
     """Return a cotangent divided as a type says, or without a word where it says nothing."""
     if type(ct) is Zero:
         return Zero(aval)
-    return mesh_cast(ct) if aval.explicit_sharding is None else reshard_like(ct, aval)
+    if aval.explicit_sharding is None:
+        return mesh_cast(summed(ct))
+    return reshard_like(ct, aval)
+
+
+def bind_alike(
+    primitive: Primitive,
+    operands: Sequence[Any],
+    *,
+    before: Sequence[Any] = (),
+    after: Sequence[Any] = (),
+    **params: Any,
+) -> Any:
+    """Bind an operation that is linear in operands together, of which some may be put-off sums.
+
+    What is the same on all devices becomes one device's share then, which takes no communication.
+
+    Args:
+      primitive: the operation.
+      operands: those that it is linear in.
+      before: what comes before them.
+      after: what comes after them.
+      **params: its parameters.
+    """
+    try:
+        return primitive.bind(*before, *operands, *after, **params)
+    except ShardingTypeError:
+        avals = [abstractify(operand) for operand in operands]
+        sums = next((aval.explicit_sharding for aval in avals if aval.unreduced), None)
+        if sums is None or all(aval.unreduced for aval in avals):
+            raise
+    shares = [
+        operand if aval.unreduced else _as_share(operand, aval, sums)
+        for operand, aval in zip(operands, avals, strict=True)
+    ]
+    return primitive.bind(*before, *shares, *after, **params)
+
+
+def _as_share(operand: Any, aval: ShapedArray, sums: NamedSharding) -> Any:
+    spec = PartitionSpec(*aval.entries, unreduced=sums.spec.unreduced)
+    return reshard_to(operand, sums.update(spec=spec))
+
+
+def summed(x: Any) -> Any:
+    """Return a value with the sums made that give it."""
+    aval = abstractify(x)
+    if not aval.unreduced:
+        return x
+    assert aval.explicit_sharding is not None, "it names the mesh axes"
+    return reshard_to(x, aval.explicit_sharding.update(spec=PartitionSpec(*aval.entries)))
 
 
 @reshard_p.def_abstract_eval
@@ -270,6 +369,8 @@ def _reshard_abstract_eval(operand: ShapedArray, *, sharding: NamedSharding) -> 
 
 def _reshard_evaluate(x: Any, *, sharding: NamedSharding) -> Any:
     own = getattr(x, "sharding", None)
+    if puts_off_sums(own) or puts_off_sums(sharding):
+        return with_sums_moved(x, sharding)
     if not isinstance(sharding.mesh, Mesh):
         mesh = own.mesh if isinstance(own, NamedSharding) else concrete_mesh(sharding.mesh)
         if mesh is None:
@@ -281,6 +382,37 @@ def _reshard_evaluate(x: Any, *, sharding: NamedSharding) -> Any:
     return _constraint_evaluate(x, sharding=beside_others(own, sharding))
 
 
+def puts_off_sums(sharding: Any) -> bool:
+    """Whether what devices hold under a sharding are shares of sums."""
+    return isinstance(sharding, NamedSharding) and bool(sharding.spec.unreduced)
+
+
+def with_sums_moved(x: Any, sharding: Any) -> Any:
+    """Return an array that lies as a sharding says, where that or its own puts off sums.
+
+    Args:
+      x: the array.
+      sharding: where it goes; to other devices it goes summed.
+
+    Raises:
+      TypeError: it cannot be a sum.
+    """
+    _check_has_sums(x, sharding)
+    own: Any = getattr(x, "sharding", None)
+    if isinstance(sharding, NamedSharding) and not isinstance(sharding.mesh, Mesh):
+        mesh = own.mesh if isinstance(own, NamedSharding) else concrete_mesh(sharding.mesh)
+        sharding = sharding.update(mesh=mesh or sharding.mesh)
+    stays = isinstance(sharding, NamedSharding) and _same_devices(own, sharding)
+    if puts_off_sums(own) and not (stays and explicit_axes_of(sharding.mesh) >= own.spec.unreduced):
+        x = shares_p.impl(x, sharding=own.update(spec=PartitionSpec(*own.spec.partitions)))
+        own = x.sharding
+    if not puts_off_sums(own) and not puts_off_sums(sharding):
+        return runtime.place(x, sharding)
+    if not _same_devices(own, sharding):
+        x = runtime.place(x, sharding.update(spec=PartitionSpec()))
+    return shares_p.impl(x, sharding=sharding)
+
+
 def beside_others(own: Any, sharding: NamedSharding) -> NamedSharding:
     """Return a sharding that lets lie what it says nothing of: axes that XLA decides about.
 
@@ -289,15 +421,17 @@ def beside_others(own: Any, sharding: NamedSharding) -> NamedSharding:
       sharding: how it shall be divided over explicit axes; over a mesh that has none it says all.
     """
     mesh = sharding.mesh
-    named = {name for entry in sharding.spec for name in axes_of(entry)}
+    named = {name for entry in sharding.spec.partitions for name in axes_of(entry)}
     free = [name for name in mesh.auto_axes if name not in named]
     if not free or not explicit_axes_of(mesh) or not _same_devices(own, sharding):
         return sharding
-    kept = [tuple([name for name in axes_of(entry) if name in free]) for entry in own.spec]
-    given = [*sharding.spec, *[None] * (len(kept) - len(sharding.spec))]
+    kept = [
+        tuple([name for name in axes_of(entry) if name in free]) for entry in own.spec.partitions
+    ]
+    given = [*sharding.spec.partitions, *[None] * (len(kept) - len(sharding.spec))]
     kept += [()] * (len(given) - len(kept))
     both = [(*axes_of(entry), *more) for entry, more in zip(given, kept, strict=True)]
-    return sharding.update(spec=PartitionSpec(*both))
+    return sharding.update(spec=sharding.spec.update(partitions=tuple(both)))
 
 
 def _same_devices(one: Any, other: NamedSharding) -> bool:
@@ -310,9 +444,42 @@ def _same_devices(one: Any, other: NamedSharding) -> bool:
 def _reshard_lower(context: Any, x: Any, *, sharding: NamedSharding) -> Any:
     if not context.module.partitioned:
         return x
-    attribute = context.module.meshes.explicit_sharding(sharding, context.avals_out[0].ndim)
-    (kind,) = context.out_types
-    return context.value("sdy.sharding_constraint", kind, (x,), {"sharding": attribute})
+    return divide_anew(context, x, context.avals_in[0], sharding)
+
+
+def divide_anew(context: Any, x: Any, aval: ShapedArray, sharding: NamedSharding) -> Any:
+    """Append what brings a value of a type to lie as a sharding over explicit axes says."""
+    steps = [*_steps(aval, sharding), sharding]
+    if len(steps) == 1 or not dtypes.is_complex(aval.dtype):
+        return _divided(context, x, steps)
+    # XLA's partitioner makes no shares of complex numbers: it ends the process.
+    kind = hlo.tensor_type(aval.shape, dtypes.finfo(aval.dtype).dtype)
+    parts = [
+        _divided(context, context.value(f"stablehlo.{part}", kind, (x,)), steps)
+        for part in ("real", "imag")
+    ]
+    return context.value("stablehlo.complex", x.type, parts)
+
+
+def _divided(context: Any, x: Any, steps: Sequence[NamedSharding]) -> Any:
+    for step in steps:
+        x = context.divided(x, step)
+    return x
+
+
+def _steps(aval: ShapedArray, sharding: NamedSharding) -> list[NamedSharding]:
+    """Return the shardings by which a value comes to one that puts off sums over more axes.
+
+    First what is summed is summed, and the value is said to be what it is: else the partitioner
+    would take the result for what the operation before gives, on every device again.
+    """
+    new = sharding.spec.unreduced - aval.unreduced
+    if not new:
+        return []
+    kept = aval.unreduced & sharding.spec.unreduced
+    own = aval.entries if new <= {n for e in aval.entries for n in axes_of(e)} else None
+    entries = sharding.spec.partitions if own is None else own
+    return [sharding.update(spec=PartitionSpec(*entries, unreduced=kept))]
 
 
 @reshard_p.def_jvp
@@ -327,7 +494,7 @@ def _reshard_jvp(
 
 @reshard_p.def_transpose
 def _reshard_transpose(ct: Any, operand: UndefinedPrimal, *, sharding: NamedSharding) -> list[Any]:
-    return [cast_like(ct, operand.aval)]
+    return [cast_like(ct, operand.aval.cotangent())]
 
 
 @reshard_p.def_batch
@@ -335,12 +502,19 @@ def _reshard_batch(
     axis: Axis, args: Sequence[Any], dims: Sequence[int], *, sharding: NamedSharding
 ) -> tuple[Any, int]:
     (x,), (dim,) = args, dims
-    entries = [*sharding.spec, *[None] * (rank_of(x) - 1 - len(sharding.spec))]
+    spec = sharding.spec
+    entries = [*spec.partitions, *[None] * (rank_of(x) - 1 - len(spec))]
     entries.insert(dim, axis.entry or axis.spmd_name)
-    return reshard_p.bind(x, sharding=sharding.update(spec=PartitionSpec(*entries))), dim
+    wider = sharding.update(spec=spec.update(partitions=tuple(entries)))
+    return reshard_p.bind(x, sharding=wider), dim
 
 
 reshard_p.define(evaluate=_reshard_evaluate)
+
+shares_p = Primitive("reshard_sums").define(
+    sharding=AS_TYPED, abstract_eval=_reshard_abstract_eval, lower=_reshard_lower
+)
+"""``reshard`` of arrays that are sums which are put off, or become such: by a program."""
 
 # ---------------------------------------------------------------- mesh_cast
 
@@ -354,10 +528,19 @@ def mesh_cast(x: Any, axes: Sequence[Hashable] | None = None) -> Any:
       x: an array.
       axes: the axes; None for all.
     """
-    explicit_sharding = abstractify(x).explicit_sharding
-    if explicit_sharding is None:
+    aval = abstractify(x)
+    if aval.explicit_sharding is None:
         return x
-    named = [name for entry in explicit_sharding.spec for name in axes_of(entry)]
+    if aval.unreduced and (axes is None or aval.unreduced.intersection(axes)):
+        raise ShardingTypeError(
+            "mesh_cast",
+            aval.short(),
+            "which XLA cannot be left: it is a sum that is put off",
+            instead=(SUM_FIRST,),
+            **place_in_source(),
+        )
+    named = [name for entry in aval.entries for name in axes_of(entry)]
+    named += sorted(aval.reduced, key=str)
     given = tuple([name for name in named if axes is None or name in axes])
     return mesh_cast_p.bind(x, axes=given) if given else x
 
@@ -366,7 +549,7 @@ def without_explicit_sharding(x: Any) -> Any:
     """Return an argument of a rule whose type says nothing of explicit axes, placeholders too."""
     if isinstance(x, (Zero, UndefinedPrimal)):
         return type(x)(x.aval.update(explicit_sharding=None))
-    return mesh_cast(x)
+    return mesh_cast(summed(x))
 
 
 def with_out_sharding(
@@ -390,8 +573,35 @@ def with_out_sharding(
     """
     name = getattr(function, "__name__", "")
     sharding = asked_sharding(name, out_sharding, operands)
-    out = function(*tree.map(mesh_cast, tuple(operands)), *args, **params)
+    if sharding.spec.unreduced and operands:
+        with putting_off(sharding.spec.unreduced):
+            out = function(*operands, *args, **params)
+        _check_put_off(name, operands, out, sharding.spec)
+    else:
+        out = function(*tree.map(mesh_cast, tuple(operands)), *args, **params)
     return tree.map(partial(reshard_to, sharding=sharding), out)
+
+
+def _check_put_off(name: str, operands: Sequence[Any], out: Any, spec: PartitionSpec) -> None:
+    """Check that a function puts off the sums that it was asked to put off.
+
+    Raises:
+      ShardingTypeError: it sums over no axis that these mesh axes divide.
+    """
+    for leaf in tree.leaves(out):
+        missing = spec.unreduced - abstractify(leaf).unreduced
+        if missing:
+            found = [abstractify(operand).short() for operand in tree.leaves(tuple(operands))]
+            raise ShardingTypeError(
+                name,
+                ", ".join(found),
+                f"and out_sharding={spec}, but it sums over no axis that {listed(missing)} divides",
+                instead=(
+                    "divide what is summed: jxkernel.sharding.reshard(x, P(...))",
+                    f"or put off what is no sum here: jxkernel.sharding.reshard(result, {spec})",
+                ),
+                **place_in_source(),
+            )
 
 
 def asked_sharding(name: str, out_sharding: Any, operands: Sequence[Any] = ()) -> NamedSharding:
@@ -419,10 +629,11 @@ def _mesh_cast_abstract_eval(operand: ShapedArray, *, axes: tuple[Hashable, ...]
     explicit_sharding = operand.explicit_sharding
     if explicit_sharding is None:
         return operand
-    left = [
-        tuple([name for name in axes_of(e) if name not in axes]) for e in explicit_sharding.spec
-    ]
-    kept = explicit_sharding.update(spec=PartitionSpec(*left))
+    spec = explicit_sharding.spec
+    left = [tuple([name for name in axes_of(e) if name not in axes]) for e in spec.partitions]
+    kept = explicit_sharding.update(
+        spec=spec.update(partitions=tuple(left), reduced=spec.reduced.difference(axes))
+    )
     return operand.update(explicit_sharding=explicit_sharding_of(kept, operand.ndim))
 
 
@@ -442,7 +653,7 @@ def _mesh_cast_jvp(
 def _mesh_cast_transpose(
     ct: Any, operand: UndefinedPrimal, *, axes: tuple[Hashable, ...]
 ) -> list[Any]:
-    return [cast_like(ct, operand.aval)]
+    return [cast_like(ct, operand.aval.cotangent())]
 
 
 @mesh_cast_p.def_batch
@@ -457,7 +668,8 @@ def _mesh_cast_evaluate(x: Any, *, axes: tuple[Hashable, ...]) -> Any:
     """Return the array with its pieces where they are, over a mesh whose axes are XLA's."""
     sharding = x.sharding
     mesh = sharding.mesh.update_axis_types(dict.fromkeys(axes, AxisType.Auto))
-    return runtime.place(x, sharding.update(mesh=mesh))
+    spec = sharding.spec.update(reduced=sharding.spec.reduced.difference(axes))
+    return runtime.place(x, NamedSharding(mesh, spec, memory_kind=sharding.memory_kind))
 
 
 mesh_cast_p.define(evaluate=_mesh_cast_evaluate)

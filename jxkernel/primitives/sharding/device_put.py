@@ -19,8 +19,10 @@ from jxkernel.primitives.sharding.constraints import (
     cast_like,
     closed,
     constrain,
+    puts_off_sums,
     reshard_p,
     sharding_constraint_p,
+    with_sums_moved,
 )
 from jxkernel.sharding.named import NamedSharding
 from jxkernel.sharding.spec import PartitionSpec
@@ -38,6 +40,8 @@ def _device_put_abstract_eval(operand: ShapedArray, *, sharding: Any, source: An
 
 
 def _device_put_evaluate(x: Any, *, sharding: Any, source: Any) -> Any:
+    if puts_off_sums(sharding) or puts_off_sums(getattr(x, "sharding", None)):
+        return with_sums_moved(x, sharding)
     return runtime.place(x, closed(sharding) if isinstance(sharding, NamedSharding) else sharding)
 
 
@@ -62,9 +66,19 @@ def _device_put_transpose(
     if type(ct) is Zero:
         return [Zero(operand.aval)]
     if source is not None:
-        return [device_put_p.bind(ct, sharding=source, source=sharding)]
+        return [device_put_p.bind(ct, sharding=_of_cotangents(source), source=sharding)]
     free = isinstance(sharding, NamedSharding) and not explicit_axes_of(sharding.mesh)
-    return [cast_like(constrain(ct, sharding) if free else ct, operand.aval)]
+    return [cast_like(constrain(ct, sharding) if free else ct, operand.aval.cotangent())]
+
+
+def _of_cotangents(sharding: Any) -> Any:
+    """Return how cotangents of what lies as a sharding says lie."""
+    if not isinstance(sharding, NamedSharding) or not sharding.spec.puts_off:
+        return sharding
+    spec = sharding.spec
+    entries = spec.partitions
+    turned = PartitionSpec(*entries, unreduced=spec.reduced, reduced=spec.unreduced)
+    return sharding.update(spec=turned)
 
 
 @device_put_p.def_batch
@@ -81,9 +95,9 @@ def _wider(sharding: Any, axis: Axis, dim: int) -> Any:
     if not isinstance(sharding, NamedSharding):
         return sharding
     free = None if explicit_axes_of(sharding.mesh) else PartitionSpec.UNCONSTRAINED
-    entries = [*sharding.spec, *[None] * (dim - len(sharding.spec))]
+    entries = [*sharding.spec.partitions, *[None] * (dim - len(sharding.spec))]
     entries.insert(dim, axis.entry or axis.spmd_name or free)
-    return sharding.update(spec=PartitionSpec(*entries))
+    return sharding.update(spec=sharding.spec.update(partitions=tuple(entries)))
 
 
 device_put_p.define(evaluate=_device_put_evaluate)

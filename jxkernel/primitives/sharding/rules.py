@@ -11,6 +11,9 @@ needs no word between devices, and leave to the user what does::
     cut and joined     slice, pad, concatenate           pieces must stay of equal size
     many to one        dot_general, reshape, gather      else the user says it: out_sharding=
 
+What is linear in operands takes them before sums over devices that give them: ``Linear``,
+``Bilinear`` and ``Contracting`` are rules that say so.
+
 It must not know of any particular primitive's parameters but those that a rule names.
 """
 
@@ -19,10 +22,22 @@ from math import prod
 from typing import Any
 
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.explicit_sharding import Entries, Undecided, entry_count, entry_text
+from jxkernel.core.explicit_sharding import (
+    SUM_FIRST,
+    Entries,
+    Undecided,
+    entry_count,
+    entry_text,
+    listed,
+    require_summed,
+)
+from jxkernel.records import record
 from jxkernel.sharding.spec import axes_of
 
 __all__ = [
+    "Bilinear",
+    "Contracting",
+    "Linear",
     "along",
     "broadcasting",
     "concatenating",
@@ -48,6 +63,111 @@ __all__ = [
     "updating",
     "whole",
 ]
+
+Rule = Callable[..., Any]
+
+
+@record()
+class Linear:
+    """The rule of an operation that is linear in some operands together.
+
+    Attributes:
+      rule: says how results are divided.
+      start: the first of these operands; the others are no sums that are put off.
+      stop: the one that follows the last of them; None where it is the last of all.
+      step: how many places lie between two of them.
+      where: says of operands and parameters whether it is; None where it always is.
+    """
+
+    rule: Rule
+    start: int = 0
+    stop: int | None = None
+    step: int = 1
+    where: Callable[..., bool] | None = None
+
+    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
+        """Return the entries of the result."""
+        return self.rule(out, *avals, **params)
+
+    def unreduced(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> frozenset[Any]:
+        """Return the axes that all these operands have, with those of the operation's own sum."""
+        places = range(len(avals))[self.start : self.stop : self.step]
+        if self.where is not None and not self.where(*avals, **params):
+            places = places[:0]
+        require_summed([aval for place, aval in enumerate(avals) if place not in places])
+        found = avals[places[0]].unreduced if places else frozenset[Any]()
+        for place in places:
+            if avals[place].unreduced != found:
+                known = listed(found or avals[place].unreduced)
+                raise Undecided(
+                    f"and not all of these are sums over {known} that are put off",
+                    SUM_FIRST,
+                    "or put off the other too: jxkernel.sharding.reshard(x, P(..., "
+                    f"unreduced={{{known}}}))",
+                )
+        return found.union(params.get("unreduced", ()))
+
+    def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
+        """Return the axes that any operand has."""
+        return _reduced(avals)
+
+
+@record()
+class Bilinear:
+    """The rule of a product: one of the operands may be a sum that is put off.
+
+    Attributes:
+      rule: says how results are divided.
+    """
+
+    rule: Rule
+
+    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
+        """Return the entries of the result."""
+        return self.rule(out, *avals, **params)
+
+    def unreduced(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> frozenset[Any]:
+        """Return the axes of the operand that has some."""
+        sums = [aval.unreduced for aval in avals if aval.unreduced]
+        if len(sums) > 1:
+            raise Undecided(
+                "and a product of sums that are put off is no sum of products",
+                SUM_FIRST.replace("it first", "one of them first"),
+            )
+        return sums[0] if sums else frozenset[Any]()
+
+    def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
+        """Return the axes that any operand has."""
+        return _reduced(avals)
+
+
+@record()
+class Contracting:
+    """The rule of sums of products, which may put off a sum, and whose operands are none.
+
+    Attributes:
+      rule: says how results are divided.
+    """
+
+    rule: Rule
+
+    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
+        """Return the entries of the result."""
+        return self.rule(out, *avals, **params)
+
+    def unreduced(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> frozenset[Any]:
+        """Return the axes over which the operation puts off its own sum."""
+        require_summed(avals)
+        return frozenset(params.get("unreduced", ()))
+
+    def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
+        """Return none: the result is a value as any other."""
+        return frozenset()
+
+
+def _reduced(avals: Sequence[ShapedArray]) -> frozenset[Any]:
+    return frozenset[Any]().union(*[aval.reduced for aval in avals])
+
 
 RESHARD = "divide one of them anew: jxkernel.sharding.reshard(x, P(...))"
 OUT_SHARDING = "say how the result is to be divided: out_sharding=P(...)"
@@ -271,16 +391,26 @@ def splitting(
 
 
 def contracting(
-    out: ShapedArray, lhs: ShapedArray, rhs: ShapedArray, *, dimension_numbers: Any, **params: Any
+    out: ShapedArray,
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    *,
+    dimension_numbers: Any,
+    unreduced: Sequence[Any] = (),
+    **params: Any,
 ) -> Entries:
     """Batch axes agree, others keep their entries; what is summed is divided in one at most.
 
     Where both are divided along the axes that are summed, the result could be whole, or divided
-    over these mesh axes anew: only the user knows which.
+    over these mesh axes anew: only the user knows which.  Where the sum over these is put off
+    (``unreduced``) both are divided, and alike.
     """
     (left_summed, right_summed), (left_batch, right_batch) = dimension_numbers
     for left, right in zip(left_summed, right_summed, strict=True):
-        if lhs.entries[left] is not None and rhs.entries[right] is not None:
+        entry = lhs.entries[left]
+        if unreduced and entry == rhs.entries[right] and {*axes_of(entry)} <= {*unreduced}:
+            continue
+        if entry is not None and rhs.entries[right] is not None:
             raise Undecided(
                 f"and sums over axes {left} and {right} that are both divided, "
                 f"{entry_text(lhs.entries[left])} and {entry_text(rhs.entries[right])}, so how the "
