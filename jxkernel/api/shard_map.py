@@ -218,8 +218,13 @@ def _typed_specs(
             f"shard_map needs in_specs: the mesh axes {free} are not Explicit, so types do not say "
             "how the arguments are divided over them; write in_specs=P(...)"
         )
+    handled = frozenset(manual)
     return [
-        PartitionSpec(*[tuple([n for n in axes_of(e) if n in manual]) for e in aval.entries])
+        PartitionSpec(
+            *[tuple([n for n in axes_of(e) if n in manual]) for e in aval.entries],
+            unreduced=aval.unreduced & handled,
+            reduced=aval.reduced & handled,
+        )
         for aval in avals
     ]
 
@@ -230,7 +235,8 @@ def _checked(specs: Sequence[PartitionSpec], mesh: Any, manual: tuple[Any, ...],
             check_spec(mesh, spec)
         except ValueError as error:
             raise ValueError(f"shard_map {what}: {error}") from None
-        for name in [name for entry in spec.partitions for name in axes_of(entry)]:
+        named = [name for entry in spec.partitions for name in axes_of(entry)]
+        for name in [*named, *spec.unreduced, *spec.reduced]:
             if name not in manual:
                 raise ValueError(
                     f"shard_map {what}: {spec} names {name!r}, which is not among axis_names "
@@ -271,7 +277,10 @@ def _apply(
     _checked(results, mesh, manual, "out_specs")
     for index, (aval, spec) in enumerate(zip(traced.out_avals, results, strict=True)):
         where = tree.keystr(tree.leaf_paths(traced.out_tree)[index]) or "the result"
-        _check_out_spec(aval, spec, dict(axes), f"{where} of {function_name(f)}")
+        place = f"{where} of {function_name(f)}"
+        _check_out_spec(aval, spec, dict(axes), place)
+        if check_vma:
+            _check_sums(aval, spec, frozenset(manual), place)
     outs = bind_shard_map(
         traced.closed,
         leaves,
@@ -339,6 +348,25 @@ def _check_out_spec(
             f"varies. Reduce it (jxkernel.lax.psum(x, {axes}), pmean, pmax), or name {axes} in the "
             "spec; where you know that it is the same, pass check_vma=False"
         )
+
+
+def _check_sums(aval: ShapedArray, spec: PartitionSpec, manual: frozenset[Any], where: str) -> None:
+    """Check that a spec says which sums are put off as the type of a result does.
+
+    Raises:
+      ValueError: it does not.
+    """
+    for kind, made in (
+        ("unreduced", "jxkernel.lax.pcast(x, axes, to='unreduced')"),
+        ("reduced", "jxkernel.lax.pcast(x, axes, to='reduced')"),
+    ):
+        has, said = getattr(aval, kind) & manual, getattr(spec, kind)
+        if has != said:
+            raise ValueError(
+                f"shard_map out_specs, {where}: the spec {spec} is not what its type "
+                f"{aval.short()} says of sums that are put off ({kind}): write them alike. {made} "
+                "puts a value in, jxkernel.lax.psum makes the sum"
+            )
 
 
 # ---------------------------------------------------------------- pmap

@@ -145,15 +145,21 @@ def local_aval(
         vma=aval.vma | named_axes(spec) if check_vma else frozenset(),
         explicit_sharding=None
         if aval.explicit_sharding is None
-        else _without_axes(aval, named_axes(spec)),
+        else _without_axes(aval, named_axes(spec), not check_vma),
     )
 
 
-def _without_axes(aval: ShapedArray, names: frozenset[Any]) -> Any:
-    """Return how explicit axes but the given ones divide a value."""
+def _without_axes(aval: ShapedArray, names: frozenset[Any], untracked: bool = False) -> Any:
+    """Return how explicit axes but the given ones divide a value.
+
+    Where types do not track it, they do not say either which sums are put off.
+    """
     assert aval.explicit_sharding is not None, "asked of types that have one"
     left = [tuple([n for n in axes_of(entry) if n not in names]) for entry in aval.entries]
-    return explicit_sharding_of(aval.explicit_sharding.update(spec=PartitionSpec(*left)), aval.ndim)
+    spec = aval.explicit_sharding.spec.update(partitions=tuple(left))
+    if untracked:
+        spec = PartitionSpec(*left)
+    return explicit_sharding_of(aval.explicit_sharding.update(spec=spec), aval.ndim)
 
 
 def global_aval(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> ShapedArray:
@@ -171,7 +177,12 @@ def _joint_sharding(aval: ShapedArray, spec: PartitionSpec, mesh: Any) -> Any:
         return None
     given = [*spec.partitions, *[None] * (aval.ndim - len(spec))]
     both = [(*axes_of(a), *axes_of(b)) for a, b in zip(given, aval.entries, strict=True)]
-    return explicit_sharding_of(NamedSharding(mesh, PartitionSpec(*both)), aval.ndim)
+    joint = PartitionSpec(
+        *both,
+        unreduced=spec.unreduced | aval.unreduced,
+        reduced=spec.reduced | aval.reduced,
+    )
+    return explicit_sharding_of(NamedSharding(mesh, joint), aval.ndim)
 
 
 @shard_map_p.def_abstract_eval
@@ -210,10 +221,19 @@ def _shard_map_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -
 # ---------------------------------------------------------------- lowering
 
 
-def _entries(spec: PartitionSpec, rank: int, *, open_axes: bool) -> list[tuple[Any, ...]]:
+def _lies(
+    spec: PartitionSpec, aval: ShapedArray, *, open_axes: bool
+) -> tuple[list[tuple[Any, ...]], list[Any]]:
+    """Return the axes that divide each axis of a value, and those along which it is in shares.
+
+    Where XLA divides over the axes that are left it may do so; shares lie as their type says.
+    """
+    sharding = aval.explicit_sharding
+    if sharding is not None and aval.unreduced:
+        return [axes_of(entry) for entry in aval.entries], shares_of(sharding)
     given = [axes_of(entry) for entry in spec.partitions]
-    full = [*given, *[()] * (rank - len(given))]
-    return [(*names, ...) for names in full] if open_axes else full
+    full = [*given, *[()] * (aval.ndim - len(given))]
+    return [(*names, ...) for names in full] if open_axes else full, []
 
 
 @shard_map_p.def_lower
@@ -233,19 +253,17 @@ def _shard_map_lower(
             "argument lies on a mesh with these axes; call it under `with jxkernel.set_mesh(mesh):`"
         )
     partial = set(manual_axes) != set(mesh.axis_names)
-    ins = [
-        _entries(spec, aval.ndim, open_axes=partial)
-        for spec, aval in zip(in_specs, context.avals_in, strict=True)
+    pairs = zip((*in_specs, *out_specs), (*context.avals_in, *context.avals_out), strict=True)
+    lie = [_lies(spec, aval, open_axes=partial) for spec, aval in pairs]
+    count = len(in_specs)
+    # XLA's partitioner forgets of an argument of the program itself that it is shares.
+    said = [
+        value
+        if aval.explicit_sharding is None or not aval.unreduced
+        else context.divided(value, aval.explicit_sharding)
+        for value, aval in zip(values, context.avals_in, strict=True)
     ]
-    outs = [
-        _entries(spec, aval.ndim, open_axes=partial)
-        for spec, aval in zip(out_specs, context.avals_out, strict=True)
-    ]
-    shares = (
-        [shares_of(NamedSharding(mesh, spec)) for spec in in_specs],
-        [shares_of(NamedSharding(mesh, spec)) for spec in out_specs],
-    )
-    return context.manual_computation(jaxpr, values, mesh, ins, outs, manual_axes, shares)
+    return context.manual_computation(jaxpr, said, mesh, lie[:count], lie[count:], manual_axes)
 
 
 # ---------------------------------------------------------------- derivatives
@@ -334,9 +352,26 @@ def _shard_map_partial_eval(
 def _stacking(residual: ShapedArray, params: dict[str, Any]) -> PartitionSpec:
     """Return how the devices' residuals are stacked: one that does not vary is one."""
     axes = params["manual_axes"]
-    if params["check_vma"]:
-        axes = tuple([name for name in axes if name in residual.vma])
-    return PartitionSpec(axes)
+    if not params["check_vma"]:
+        return PartitionSpec(axes)
+    handled = frozenset(axes)
+    return PartitionSpec(
+        tuple([name for name in axes if name in residual.vma]),
+        unreduced=residual.unreduced & handled,
+        reduced=residual.reduced & handled,
+    )
+
+
+def _turned(specs: Sequence[PartitionSpec]) -> Specs:
+    """Return the specs of cotangents of what lies as specs say."""
+    return tuple(
+        [
+            spec.update(unreduced=spec.reduced, reduced=spec.unreduced, unreduced_kind=None)
+            if spec.puts_off
+            else spec
+            for spec in specs
+        ]
+    )
 
 
 def _unnamed(spec: PartitionSpec, manual_axes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -354,8 +389,14 @@ def _shard_map_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[
     with _inside(params):
         program, produced = transpose_program(closed, linear, nonzero)
     known_specs = tuple(pick(in_specs, known_flags))
-    ct_specs = tuple(pick(out_specs, nonzero))
-    result_specs = tuple(pick(pick(in_specs, linear), produced))
+    if not params["check_vma"] and any(spec.puts_off for spec in (*in_specs, *out_specs)):
+        raise NotImplementedError(
+            "a shard_map with check_vma=False whose specs put off sums has no derivative "
+            "backwards: its types do not say what is a share. Leave check_vma=True, and say so "
+            "inside, by jxkernel.lax.pcast(x, axes, to='unreduced')"
+        )
+    ct_specs = _turned(pick(out_specs, nonzero))
+    result_specs = _turned(pick(pick(in_specs, linear), produced))
     whole = program
     if not params["check_vma"]:
         mesh, manual = params["mesh"], params["manual_axes"]
@@ -478,12 +519,19 @@ def check_explicit_sharding(
     Raises:
       ValueError: the type has it divided over explicit axes in another way.
     """
-    if aval.explicit_sharding is None:
+    if aval.explicit_sharding is None and not spec.puts_off:
         return
     given = explicit_sharding_of(NamedSharding(mesh, spec), aval.ndim)
-    others = named_axes(aval.explicit_sharding.spec) - set(manual)
-    if given != _without_axes(aval, others):
+    if aval.explicit_sharding is None or given != _over(aval, set(manual)):
         raise ValueError(
             f"{what}: the spec {spec} is not how {aval.short()} is divided: give in_specs that "
             f"are, or divide it so first, jxkernel.sharding.reshard(x, {spec})"
         )
+
+
+def _over(aval: ShapedArray, manual: set[Any]) -> Any:
+    """Return how a value is divided over the axes that are handled, and which sums are put off."""
+    assert aval.explicit_sharding is not None, "asked of types that have one"
+    left = [tuple([n for n in axes_of(entry) if n in manual]) for entry in aval.entries]
+    spec = PartitionSpec(*left, unreduced=aval.unreduced & manual, reduced=aval.reduced & manual)
+    return explicit_sharding_of(aval.explicit_sharding.update(spec=spec), aval.ndim)

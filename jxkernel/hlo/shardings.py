@@ -81,21 +81,16 @@ def sharding_attribute(
 
 
 def sharding_per_value(
-    mesh: str,
-    values: Sequence[Sequence[Sequence[Any] | None]],
-    unreduced: Sequence[Sequence[Any]] | None = None,
+    mesh: str, values: Sequence[tuple[Sequence[Sequence[Any] | None], Sequence[Any]]]
 ) -> Any:
     """Return how several values are divided over a mesh.
 
     Args:
       mesh: the mesh's symbol.
-      values: the entries of each.
-      unreduced: for each value the mesh axes along which devices hold shares of it.
+      values: for each its entries, and the mesh axes along which devices hold shares of it.
     """
     know_shardings()
-    shares = unreduced or [()] * len(values)
-    pairs = zip(values, shares, strict=True)
-    inside = ", ".join(sharding_text(mesh, entries, (), names) for entries, names in pairs)
+    inside = ", ".join(sharding_text(mesh, entries, (), shares) for entries, shares in values)
     return parse_attribute(f"#sdy.sharding_per_value<[{inside}]>")
 
 

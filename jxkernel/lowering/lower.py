@@ -158,7 +158,6 @@ class LoweringContext(hlo.Builder):
         ins: Sequence[Any],
         outs: Sequence[Any],
         manual_axes: Sequence[Any],
-        shares: tuple[Sequence[Any], Sequence[Any]],
     ) -> Sequence[Any]:
         """Append a program that every device of a mesh runs on its own pieces.
 
@@ -166,10 +165,10 @@ class LoweringContext(hlo.Builder):
           closed: the program, of local shapes.
           values: the arguments, of global shapes.
           mesh: the mesh.
-          ins: for each argument the mesh axes that divide each of its axes.
+          ins: for each argument the mesh axes that divide each of its axes, and those along which
+            devices hold shares of it.
           outs: the same for the results.
           manual_axes: the axes of the mesh that the program handles; XLA handles the others.
-          shares: for arguments and for results, the axes along which devices hold shares of sums.
         """
         module, types = self.module, self.out_types
         if mesh.size == 1:
@@ -187,9 +186,9 @@ class LoweringContext(hlo.Builder):
         symbol = module.meshes.symbol(mesh)
         attributes = {
             "in_shardings": hlo.sharding_per_value(
-                symbol, [*[((n,),) for n in counted], *ins], [*[()] * len(counted), *shares[0]]
+                symbol, [*[(((name,),), ()) for name in counted], *ins]
             ),
-            "out_shardings": hlo.sharding_per_value(symbol, outs, shares[1]),
+            "out_shardings": hlo.sharding_per_value(symbol, outs),
             "manual_axes": hlo.manual_axes(manual_axes),
         }
         operation = self.op("sdy.manual_computation", types, [*numbers, *values], attributes, 1)

@@ -99,7 +99,7 @@ class Meshes:
     def on_first_device(self, results: int) -> dict[str, Any]:
         """Return the attributes of an operation that one device carries out for all."""
         symbol = self._builder.declare_mesh(_ONE_DEVICE, hlo.mesh_attribute((), (0,)))
-        places = hlo.sharding_per_value(symbol, [()] * max(results, 1))
+        places = hlo.sharding_per_value(symbol, [((), ())] * max(results, 1))
         return {"sdy.sharding": places}
 
     def sharding(self, sharding: NamedSharding, rank: int) -> Any:

@@ -140,7 +140,6 @@ class SymbolicContext(LoweringContext):
         ins: Sequence[Any],
         outs: Sequence[Any],
         manual_axes: Sequence[Any],
-        shares: tuple[Sequence[Any], Sequence[Any]],
     ) -> Sequence[Any]:
         """Append a program that every device runs on its own pieces, of sizes that are known.
 
@@ -156,7 +155,7 @@ class SymbolicContext(LoweringContext):
                 f"shard_map cannot be exported with symbolic sizes, of ({shown}): export with "
                 "concrete shapes, or leave the division to XLA, with_sharding_constraint"
             )
-        return super().manual_computation(closed, values, mesh, ins, outs, manual_axes, shares)
+        return super().manual_computation(closed, values, mesh, ins, outs, manual_axes)
 
     def call_program(self, closed: ClosedJaxpr, name: str, args: Sequence[Any]) -> Sequence[Any]:
         """Write a nested program out: the sizes are values of ``main``."""

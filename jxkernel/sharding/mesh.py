@@ -26,6 +26,7 @@ __all__ = [
     "get_abstract_mesh",
     "get_mesh",
     "in_shard_map",
+    "mesh_of_types",
     "set_mesh",
     "use_abstract_mesh",
 ]
@@ -576,6 +577,19 @@ def get_abstract_mesh() -> AbstractMesh:
         manual = dict.fromkeys(mesh.manual, AxisType.Manual)
         return mesh.mesh.abstract_mesh.update_axis_types(manual)
     return _NO_MESH.abstract_mesh if mesh is None else mesh.abstract_mesh
+
+
+def mesh_of_types() -> AbstractMesh:
+    """Return the mesh that types in the function of a ``shard_map`` speak of, without devices.
+
+    What is handled there is explicit to types, or handled where XLA decided about it outside.
+    """
+    mesh = context_mesh.value
+    if type(mesh) is not _Named:
+        return get_abstract_mesh()
+    abstract = mesh.mesh.abstract_mesh
+    free = mesh.manual.intersection(abstract.auto_axes)
+    return abstract.update_axis_types(dict.fromkeys(free, AxisType.Manual))
 
 
 @contextmanager

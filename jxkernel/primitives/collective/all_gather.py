@@ -29,7 +29,12 @@ from jxkernel.primitives.collective.psum import (
     take_rows,
     ungrouped,
 )
-from jxkernel.primitives.collective.varying import tracked_names, vary
+from jxkernel.primitives.collective.varying import (
+    manual_cast,
+    own_shares,
+    tracked_names,
+    vary,
+)
 from jxkernel.primitives.elementwise.arithmetic import mul
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_index_in_dim, dynamic_slice_in_dim
 from jxkernel.primitives.shape.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
@@ -285,7 +290,8 @@ def all_gather(
       tiled: whether the values are joined along ``axis`` instead of stacked.
       to: inside a ``shard_map`` with ``check_vma``, whether the type of the result says that it
         varies over the axes (``"varying"``) or that all members have the same
-        (``"invarying"``, whose transpose gives each member its part of the cotangent).
+        (``"invarying"``, whose transpose gives each member its part of the cotangent; with
+        ``"reduced"`` that is a sum which is put off).
 
     Raises:
       NameError: a name is not bound here.
@@ -302,16 +308,17 @@ def all_gather(
     """
     names = names_of(axis_name)
     size = size_of(names)
-    if to not in ("varying", "invarying"):
-        raise ValueError(f"all_gather: to={to!r} is neither 'varying' nor 'invarying'")
+    if to not in ("varying", "invarying", "reduced"):
+        raise ValueError(f"all_gather: to={to!r} is none of 'varying', 'invarying' and 'reduced'")
     groups = checked_groups("all_gather", axis_index_groups, size, equal=True)
     count = len(groups[0]) if groups else size
 
     def gathered(leaf: Any, rank: int) -> Any:
         at = normal_axis("all_gather", axis, rank + (not tiled))
         varying = vary(leaf, names)
-        if to == "invarying" and groups is None and tracked_names(names) == names:
-            return _bind_gather(varying, names, count, at, tiled, to=all_gather_invariant_p)
+        if to != "varying" and groups is None and tracked_names(names) == names:
+            one = _bind_gather(varying, names, count, at, tiled, to=all_gather_invariant_p)
+            return manual_cast(one, names, "reduced") if to == "reduced" else one
         return _bind_gather(varying, names, count, at, tiled, groups)
 
     return map_elements(gathered, x)
@@ -468,6 +475,6 @@ def psum_scatter(
     def scattered(leaf: Any) -> Any:
         at = normal_axis("psum_scatter", scatter_dimension, rank_of(leaf))
         check_divides("psum_scatter", shape_of(leaf), at, count, tiled)
-        return _bind_scatter(vary(leaf, names), names, count, at, tiled, groups)
+        return _bind_scatter(own_shares(leaf, names), names, count, at, tiled, groups)
 
     return map_numbers("psum_scatter", scattered, x)

@@ -27,7 +27,13 @@ from jxkernel.primitives.collective.lowering import (
     lower_axis_index,
     lower_pbroadcast,
 )
-from jxkernel.primitives.collective.varying import less_axes, psum_invariant_p, tracked_names, vary
+from jxkernel.primitives.collective.varying import (
+    less_axes,
+    manual_cast,
+    psum_invariant_p,
+    tracked_names,
+    vary,
+)
 from jxkernel.primitives.creation import full_like, iota
 from jxkernel.primitives.elementwise.arithmetic import add, div, mul
 from jxkernel.primitives.elementwise.compare import eq
@@ -314,7 +320,10 @@ def _apply(
     x = convert_element_type(x, abstractify(x).dtype)  # what members agree on is strongly typed
     if positions:
         x = reduce(x, canonical_axes("a collective", positions, rank_of(x)))
-    return bind(vary(x, names), names, groups) if names else x
+    if not names:
+        return x
+    shares = abstractify(x).unreduced
+    return bind(vary(x, [name for name in names if name not in shares]), names, groups)
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -574,11 +583,12 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     Args:
       x: an array or a tree of them.
       axis_name: a name or a tuple of names.
-      to: ``"varying"``.
+      to: ``"varying"``; ``"unreduced"``, of what varies, for the sum over the axes that is put off;
+        or ``"reduced"``, of what is the same on all devices, whose cotangent then is such a sum.
 
     Raises:
       NameError: a name is not bound here.
-      ValueError: ``to`` is another word.
+      ValueError: ``to`` is another word, or the value is of a kind that cannot be taken so.
 
     >>> import jxkernel as jx
     >>> from jxkernel import lax, numpy as jnp
@@ -587,14 +597,32 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     [5, 6]
     """
     size_of(names_of(axis_name))
-    if to != "varying":
+    if to not in ("varying", "unreduced", "reduced"):
         raise ValueError(
-            f"pcast: there is no way to cast to {to!r}, only to 'varying'; psum, pmax and "
-            "all_gather(..., to='invarying') make values that do not vary"
+            f"pcast: there is no way to cast to {to!r}, only to 'varying', 'unreduced' and "
+            "'reduced'; psum, pmax and all_gather(..., to='invarying') make values that do not vary"
         )
     names = names_of(axis_name)
 
-    def varying(leaf: Any) -> Any:
-        return vary(leaf, names)
+    def cast(leaf: Any) -> Any:
+        tracked = tracked_names(names)
+        _check_cast(abstractify(leaf), tracked, to)
+        return vary(leaf, names) if to == "varying" else manual_cast(leaf, tracked, to)
 
-    return tree.map(varying, x)
+    return tree.map(cast, x)
+
+
+def _check_cast(aval: ShapedArray, names: Sequence[Any], to: str) -> None:
+    """Check that a value can be taken for a sum that is put off, or one whose cotangent is.
+
+    Raises:
+      ValueError: it cannot.
+    """
+    for name in names:
+        put_off = name in aval.unreduced or (name in aval.reduced and to != "varying")
+        if put_off or (to != "varying" and (name in aval.vma) is (to == "reduced")):
+            wanted = "varies along it" if to == "unreduced" else "is the same along it"
+            raise ValueError(
+                f"pcast to {to!r} along {name!r} takes a value that {wanted}, got {aval.short()}: "
+                "jxkernel.lax.psum makes a sum that is put off"
+            )

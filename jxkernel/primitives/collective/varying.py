@@ -10,36 +10,58 @@ of all devices' program::
     pvary           from one value to a copy on each device       transpose: psum_invariant
     psum_invariant  from a value per device to their one sum       transpose: pvary
 
+Along an axis that is handled a value may also be a sum that is put off, or one whose cotangent is
+such a sum: ``unreduced`` and ``reduced``, as over explicit axes (``core.explicit_sharding``).  Here
+nobody has to be told: a share is what a device has.  ``manual_cast`` goes between these::
+
+    unreduced   from a value per device to their sum, put off       transpose: pvary
+    reduced     from one value to one whose cotangent is that       transpose: psum_invariant
+    share       from one value to a sum that is put off             transpose: same
+    same        from one whose cotangent is put off to a plain one  transpose: share
+    varying     from a sum that is put off to its shares, for who sums them; transpose: reduced
+
 (The rule of efficient transposition in shard_map: see the docs of JAX, "varying manual axes".)
 
 Here is what the traces need; the collectives that users call stand in ``collectives``.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
+
+import numpy as np
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.trace import Tracer, state
+from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import UndefinedPrimal, Zero
-from jxkernel.primitives.collective.lowering import lower_all_reduce
+from jxkernel.primitives.collective.lowering import lower_all_reduce, lower_axis_index
 from jxkernel.primitives.sharding import rules
+from jxkernel.primitives.sharding.handled_axes import (
+    manual_cast,
+    manual_cast_p,
+    own_shares,
+    psum_invariant_p,
+    pvary_p,
+    tracked_names,
+    vary,
+    vary_like,
+)
+from jxkernel.sharding.named import NamedSharding
+from jxkernel.sharding.spec import PartitionSpec
 
 __all__ = [
     "agreeing",
     "less_axes",
+    "manual_cast",
+    "own_shares",
     "psum_invariant_p",
     "pvary_p",
     "tracked_names",
     "vary",
     "vary_like",
 ]
-
-
-def tracked_names(names: Iterable[Hashable]) -> tuple[Hashable, ...]:
-    """Return those of the names along which types say whether values vary."""
-    return tuple([name for name in names if name in state.tracked])
 
 
 def less_axes(avals: Sequence[ShapedArray], out: ShapedArray, params: dict[str, Any]) -> Any:
@@ -61,9 +83,8 @@ def _same(operand: ShapedArray, **params: Any) -> ShapedArray:
     return operand
 
 
-def _linear(name: str, varies: Any) -> Primitive:
-    """Return a linear primitive over named axes of a mesh, without its transpose."""
-    primitive = Primitive(name)
+def _define_linear(primitive: Primitive, varies: Any, sharding: rules.Rule) -> None:
+    """Declare the rules of a linear primitive over named axes of a mesh, but its transpose."""
     primitive.axis_names = _names
     primitive.varies = varies
 
@@ -79,11 +100,11 @@ def _linear(name: str, varies: Any) -> Primitive:
     ) -> tuple[Any, int | None]:
         return primitive.bind(*args, **params), dims[0]
 
-    return primitive.define(abstract_eval=_same, jvp=jvp, batch=batch, sharding=rules.same)
+    primitive.define(abstract_eval=_same, jvp=jvp, batch=batch, sharding=sharding)
 
 
-pvary_p = _linear("pvary", _more_axes)
-psum_invariant_p = _linear("psum_invariant", less_axes)
+_define_linear(pvary_p, _more_axes, rules.Linear(rules.same))
+_define_linear(psum_invariant_p, less_axes, rules.Summing(rules.same))
 
 
 @pvary_p.def_lower
@@ -95,8 +116,11 @@ def _pvary_lower(context: Any, x: Any, *, axes: tuple[Hashable, ...]) -> Any:
 def _pvary_transpose(ct: Any, operand: UndefinedPrimal, *, axes: tuple[Hashable, ...]) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(operand.aval)]
-    copied = tuple([name for name in axes if name not in operand.aval.vma])
-    return [psum_invariant_p.bind(vary(ct, copied), axes=copied) if copied else ct]
+    put_off = tuple([name for name in axes if name in operand.aval.reduced])
+    copied = [name for name in axes if name not in operand.aval.vma and name not in put_off]
+    if copied:
+        ct = psum_invariant_p.bind(vary(ct, copied), axes=tuple(copied))
+    return [manual_cast(vary(ct, put_off), put_off, "unreduced")]
 
 
 @psum_invariant_p.def_lower
@@ -108,27 +132,84 @@ def _psum_invariant_lower(context: Any, x: Any, *, axes: tuple[Hashable, ...]) -
 def _psum_invariant_transpose(
     ct: Any, operand: UndefinedPrimal, *, axes: tuple[Hashable, ...]
 ) -> list[Any]:
-    return [Zero(operand.aval) if type(ct) is Zero else vary(ct, operand.aval.vma)]
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    shares = tuple([name for name in axes if name in operand.aval.unreduced])
+    return [vary(manual_cast(ct, shares, "reduced"), operand.aval.vma)]
 
 
-def vary(x: Any, axes: Iterable[Hashable]) -> Any:
-    """Return a value with the type of one that varies along the given axes that are tracked.
+# ---------------------------------------------------------------- sums that are put off
 
-    Args:
-      x: an array.
-      axes: names; those along which its type varies already, or that are not tracked, do nothing.
-    """
-    tracked = state.tracked
-    if not tracked:
+manual_cast_p.define(sharding=AS_TYPED)
+manual_cast_p.axis_names = _names
+manual_cast_p.varies = lambda avals, out, params: out
+
+
+@manual_cast_p.def_abstract_eval
+def _manual_cast_abstract_eval(
+    operand: ShapedArray, *, axes: tuple[Hashable, ...], to: str, mesh: Any
+) -> ShapedArray:
+    own = operand.explicit_sharding
+    mesh = mesh if own is None else own.mesh
+    unreduced, reduced = operand.unreduced, operand.reduced.difference(axes)
+    if to in ("unreduced", "share"):
+        unreduced = unreduced.union(axes)
+    if to == "reduced":
+        reduced = reduced.union(axes)
+    vma = operand.vma.difference(axes)
+    if to == "varying":
+        unreduced, vma = unreduced.difference(axes), vma.union(axes)
+    spec = PartitionSpec(*operand.entries, unreduced=unreduced, reduced=reduced)
+    plain = not spec.puts_off and not any(operand.entries)
+    return operand.update(vma=vma, explicit_sharding=None if plain else NamedSharding(mesh, spec))
+
+
+@manual_cast_p.def_lower
+def _manual_cast_lower(
+    context: Any, x: Any, *, axes: tuple[Hashable, ...], to: str, mesh: Any
+) -> Any:
+    if to != "share":
         return x
-    wanted = frozenset(axes).difference(abstractify(x).vma)
-    missing = tuple([name for name in tracked if name in wanted])
-    return pvary_p.bind(x, axes=missing) if missing else x
+    kind, aval = context.out_type, context.avals_out[0]
+    zeros = context.splat(0, aval.shape, aval.dtype)
+    for name in axes:
+        index = lower_axis_index(context, axis_name=name)
+        first = context.compare(index, context.constant(0, np.dtype(np.int32)), "EQ", (), "SIGNED")
+        x = context.value("stablehlo.select", kind, (first, x, zeros))
+    return x
 
 
-def vary_like(x: Any, aval: ShapedArray) -> Any:
-    """Return a value that varies wherever a type does; ``Zero`` as it is."""
-    return x if type(x) is Zero else vary(x, aval.vma)
+@manual_cast_p.def_jvp
+def _manual_cast_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+) -> tuple[Any, Any]:
+    y = manual_cast_p.bind(*primals, **params)
+    aval = abstractify(y)
+    if aval.tangent().dtype != aval.dtype:
+        return y, Zero(aval.tangent())
+    return y, manual_cast_p.bind(*tangents, **params)
+
+
+@manual_cast_p.def_transpose
+def _manual_cast_transpose(
+    ct: Any, operand: UndefinedPrimal, *, axes: tuple[Hashable, ...], to: str, mesh: Any
+) -> list[Any]:
+    if type(ct) is Zero:
+        return [Zero(operand.aval)]
+    if to == "unreduced":
+        return [vary(ct, axes)]
+    if to == "reduced":
+        return [psum_invariant_p.bind(ct, axes=axes)]
+    if to == "varying":  # what sums shares gives each of them the same cotangent
+        return [manual_cast(vary(ct, axes), axes, "reduced")]
+    return [manual_cast(ct, axes, "same" if to == "share" else "share")]
+
+
+@manual_cast_p.def_batch
+def _manual_cast_batch(
+    axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
+) -> tuple[Any, int | None]:
+    return manual_cast_p.bind(*args, **params), dims[0]
 
 
 def agreeing(args: Sequence[Any]) -> tuple[Any, ...]:

@@ -31,6 +31,7 @@ from jxkernel.core.trace import place_in_source
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import AxisError, NoMeshError, ShardingTypeError
 from jxkernel.primitives.sharding import rules
+from jxkernel.primitives.sharding.handled_axes import manually_like
 from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.mesh import concrete_mesh, current_mesh
 from jxkernel.sharding.named import is_empty
@@ -296,6 +297,11 @@ def reshard_like(x: Any, aval: ShapedArray) -> Any:
     explicit_sharding = abstractify(x).explicit_sharding
     if explicit_sharding == aval.explicit_sharding:
         return x
+    if manual_axes():
+        x = manually_like(x, aval, manual_axes())
+        explicit_sharding = abstractify(x).explicit_sharding
+        if explicit_sharding == aval.explicit_sharding:
+            return x
     return reshard_to(
         x, aval.explicit_sharding or NamedSharding(_mesh_of(explicit_sharding), PartitionSpec())
     )

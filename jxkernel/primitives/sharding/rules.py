@@ -12,7 +12,7 @@ needs no word between devices, and leave to the user what does::
     many to one        dot_general, reshape, gather      else the user says it: out_sharding=
 
 What is linear in operands takes them before sums over devices that give them: ``Linear``,
-``Bilinear`` and ``Contracting`` are rules that say so.
+``Bilinear``, ``Contracting`` and ``Summing`` are rules that say so.
 
 It must not know of any particular primitive's parameters but those that a rule names.
 """
@@ -38,6 +38,7 @@ __all__ = [
     "Bilinear",
     "Contracting",
     "Linear",
+    "Summing",
     "along",
     "broadcasting",
     "concatenating",
@@ -163,6 +164,29 @@ class Contracting:
     def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
         """Return none: the result is a value as any other."""
         return frozenset()
+
+
+@record()
+class Summing:
+    """The rule of a sum over mesh axes, the parameter ``axes``, that are handled.
+
+    Attributes:
+      rule: says how results are divided.
+    """
+
+    rule: Rule
+
+    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
+        """Return the entries of the result."""
+        return self.rule(out, *avals, **params)
+
+    def unreduced(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> frozenset[Any]:
+        """Return the axes of the operand over which it is not summed now."""
+        return avals[0].unreduced.difference(params["axes"])
+
+    def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
+        """Return the axes that the operand has."""
+        return _reduced(avals)
 
 
 def _reduced(avals: Sequence[ShapedArray]) -> frozenset[Any]:
