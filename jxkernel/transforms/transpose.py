@@ -171,13 +171,19 @@ def _pulled_back(
             else without_explicit_sharding(ct)
         )
         pulled = rule(ct, *freed, **params)
-        whole = NamedSharding(mesh, PartitionSpec())
         return [
-            reshard_to(part, arg.aval.cotangent().explicit_sharding or whole)
+            _as_cotangent(part, arg.aval.cotangent(), mesh)
             if is_linear(arg) and part is not None and type(part) is not Zero
             else part
             for part, arg in zip(pulled, args, strict=True)
         ]
+
+
+def _as_cotangent(part: Any, aval: ShapedArray, mesh: Any) -> Any:
+    """Return what a rule gave for operands of which XLA decided, of the type of the cotangent."""
+    if aval.explicit_sharding is None:
+        return reshard_to(part, NamedSharding(mesh, PartitionSpec()))
+    return reshard_like(part, aval)
 
 
 def _reduced(args: Sequence[Any]) -> frozenset[Any]:

@@ -180,6 +180,32 @@ PROGRAMS = {
         "f32[4,8]",
         2 * SLOPE,
     ),
+    "a gradient of what is not linear in what is reduced": (
+        mapped(
+            lambda w, x: jx.grad(lambda w: loss(jnp.sort(w, 0).cumsum(1), x))(w),
+            (SAME, P("x")),
+            SHARES,
+        ),
+        [weights, rows],
+        "f32[4,8]{U:x}",
+        np.asarray(
+            jx.grad(lambda w: loss(jnp.sort(w, 0).cumsum(1), jnp.array(DATA)))(jnp.array(DATA.T))
+        ),
+    ),
+    "a gradient of parts of what is reduced": (
+        mapped(
+            lambda w, x: jx.grad(lambda w: loss(jnp.where(w > 2, w[::-1], 0.5), x))(w),
+            (SAME, P("x")),
+            SHARES,
+        ),
+        [weights, rows],
+        "f32[4,8]{U:x}",
+        np.asarray(
+            jx.grad(lambda w: loss(jnp.where(w > 2, w[::-1], 0.5), jnp.array(DATA)))(
+                jnp.array(DATA.T)
+            )
+        ),
+    ),
     "a gradient from outside": (
         jx.grad(
             lambda w, x: mapped(lambda a, b: jnp.sin(b @ a), (SAME, P("x")), P("x"))(w, x).sum()
@@ -317,6 +343,11 @@ REFUSED = {
         lambda: mapped(lambda u: lax.pmax(u, "x"), SHARES, P())(shares()),
         ShardingTypeError,
         "pmax got",
+    ),
+    "reshard instead of a collective": (
+        lambda: mapped(lambda u: reshard(u, P()), SHARES, P())(shares()),
+        ValueError,
+        r"over 'x' are made and put off by collectives.*psum",
     ),
     "an axis that is not handled": (
         lambda: mapped(lambda a: a, P("x", unreduced={"y"}), P("x"), axis_names={"x"})(rows()),

@@ -264,7 +264,29 @@ def reshard_to(x: Any, sharding: Any) -> Any:
         return constrain(x, sharding)
     sharding.check_compatible_aval(shape_of(x))
     _check_has_sums(x, sharding)
+    _check_sums_left(x, sharding)
     return reshard_p.bind(x, sharding=sharding)
+
+
+def _check_sums_left(x: Any, sharding: NamedSharding) -> None:
+    """Check that sums over axes which a ``shard_map`` around handles stay put off, or made.
+
+    Raises:
+      AxisError: they do not.
+    """
+    manual = manual_axes()
+    if not manual:
+        return
+    aval, spec = abstractify(x), sharding.spec
+    changed = (aval.unreduced ^ spec.unreduced) | (aval.reduced ^ spec.reduced)
+    taken = [name for name in manual if name in changed]
+    if taken:
+        raise AxisError(
+            f"{spec} for {aval.short()}",
+            f"sums over {listed(taken)} are made and put off by collectives, for the shard_map "
+            "around handles it: jxkernel.lax.psum(x, axes), or jxkernel.lax.pcast(x, axes, "
+            "to='unreduced')",
+        )
 
 
 def _check_has_sums(x: Any, sharding: Any) -> None:
@@ -356,7 +378,7 @@ def bind_alike(
 
 def _as_share(operand: Any, aval: ShapedArray, sums: NamedSharding) -> Any:
     spec = PartitionSpec(*aval.entries, unreduced=sums.spec.unreduced)
-    return reshard_to(operand, sums.update(spec=spec))
+    return reshard_like(operand, aval.update(explicit_sharding=sums.update(spec=spec)))
 
 
 def summed(x: Any) -> Any:
@@ -365,7 +387,10 @@ def summed(x: Any) -> Any:
     if not aval.unreduced:
         return x
     assert aval.explicit_sharding is not None, "it names the mesh axes"
-    return reshard_to(x, aval.explicit_sharding.update(spec=PartitionSpec(*aval.entries)))
+    made = aval.explicit_sharding.update(
+        spec=aval.explicit_sharding.spec.update(unreduced=frozenset(), unreduced_kind=None)
+    )
+    return reshard_like(x, aval.update(explicit_sharding=explicit_sharding_of(made, aval.ndim)))
 
 
 @reshard_p.def_abstract_eval
