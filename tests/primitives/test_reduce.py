@@ -181,6 +181,18 @@ def test_extremes_of_many_elements_keep_nan(axes, nan, dtype):
         assert argmax(x.reshape(-1), 0, np.int32) == argmin(x.reshape(-1), 0, np.int32) == 195
 
 
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
+def test_extremes_of_infinite_and_of_vast_elements_are_no_nan(axes, dtype):
+    greatest = float(ml_dtypes.finfo(dtype).max)
+    for value in (np.inf, -np.inf, greatest, -greatest, 0.0):
+        x = np.full((90, 80), value, dtype)
+        assert_close(reduce_max(x, axes), x.max(axes))
+        x[1::2] = -x[1::2]
+        assert_close(reduce_max(x, axes), x.max(axes))
+        assert_close(reduce_min(x, axes), x.min(axes))
+
+
 def test_what_is_made_of_extremes_keeps_nan():
     x = np.ones(5000, np.float32)
     x[77] = np.nan

@@ -16,6 +16,9 @@ __all__ = ["loses_nan", "lower_extreme", "lower_position", "with_nan"]
 
 _FLAG = np.dtype(np.int8)
 
+_WITH_SQUARES = (np.dtype(np.float32), np.dtype(np.float64))
+"""The dtypes whose squares are added sooner than bytes are searched."""
+
 _LEAST_HANDED_OVER = 1 << 12
 """The elements from which XLA hands reductions of floats to a library."""
 
@@ -36,7 +39,8 @@ def lower_extreme(
     bytes; the extremes of wider integers it takes one element after the other. These are reduced
     along an axis in front of the last one first, which vectorizes for every dtype, so that a part
     in 64 is left for the slow way. Many floats it hands to a library whose extremes pass over NaN:
-    whether there is one is found beside, in bytes, which the library is quick with too.
+    whether there is one is found beside, by the sum of squares or in bytes, which the library is
+    quick with too.
 
     Args:
       context: the lowering context.
@@ -49,6 +53,8 @@ def lower_extreme(
     shape, dtype = aval.shape, aval.dtype
     if loses_nan(context, aval):
         numbers = append_reduction(context, x, aval, axes, operation, start)
+        if dtype in _WITH_SQUARES:
+            return _with_nan_of_squares(context, x, aval, axes, numbers)
 
         def spread(flags: Any, flag: ShapedArray) -> Any:
             return append_reduction(context, flags, flag, axes, "stablehlo.maximum", 0)
@@ -113,10 +119,27 @@ def with_nan(
     ones = context.value("stablehlo.convert", hlo.tensor_type(aval.shape, _FLAG), (is_nan,))
     found = spread(ones, ShapedArray(aval.shape, _FLAG))
     some = context.compare(found, context.splat(0, shape, _FLAG), "NE", shape, "SIGNED")
-    nan = context.splat(np.nan, shape, aval.dtype)
-    return context.value(
-        "stablehlo.select", hlo.tensor_type(shape, aval.dtype), (some, nan, extremes)
-    )
+    return _nan_where(context, some, extremes, shape, aval.dtype)
+
+
+def _with_nan_of_squares(
+    context: Any, x: Any, aval: ShapedArray, axes: tuple[int, ...], extremes: Any
+) -> Any:
+    """Append extremes that are NaN where the sum of the squares is.
+
+    A square is not negative, so no two infinities cancel: the sum is NaN where an element is, and
+    nowhere else.  The library squares and adds in one pass.
+    """
+    shape = _left(aval.shape, axes)
+    squares = context.value("stablehlo.multiply", hlo.tensor_type(aval.shape, aval.dtype), (x, x))
+    total = append_reduction(context, squares, aval, axes, "stablehlo.add", 0)
+    some = context.compare(total, total, "NE", shape, "FLOAT")
+    return _nan_where(context, some, extremes, shape, aval.dtype)
+
+
+def _nan_where(context: Any, some: Any, numbers: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    nan = context.splat(np.nan, shape, dtype)
+    return context.value("stablehlo.select", hlo.tensor_type(shape, dtype), (some, nan, numbers))
 
 
 def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
