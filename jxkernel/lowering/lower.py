@@ -24,6 +24,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
 from jxkernel.lowering.chains import stored_values
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
+from jxkernel.primitives.shape.transpose import transpose_p
 from jxkernel.primitives.sharding.constraints import divide_anew, mesh_cast_p
 from jxkernel.sharding.named import NamedSharding
 from jxkernel.sharding.spec import PartitionSpec
@@ -118,17 +119,19 @@ class LoweringContext(hlo.Builder):
     Attributes:
       avals_in: the types of the operands.
       avals_out: the types of the results.
+      is_transposed: whether the program transposes the result.
       module: what all functions of the module share.
       token: what the next ordered effect waits for; None where there are none.
     """
 
-    __slots__ = ("avals_in", "avals_out", "module", "primitive_name", "token")
+    __slots__ = ("avals_in", "avals_out", "is_transposed", "module", "primitive_name", "token")
 
     def __init__(self, ip: Any, loc: Any, module: ModuleState) -> None:
         super().__init__(ip, loc)
         self.module = module
         self.avals_in: Sequence[ShapedArray] = ()
         self.avals_out: Sequence[ShapedArray] = ()
+        self.is_transposed = False
         self.primitive_name = ""
         self.token: Any = None
 
@@ -352,6 +355,7 @@ class LoweringContext(hlo.Builder):
         outer, marks = self.loc, self.marks
         stored = stored_values(jaxpr) if self.module.cuts_chains else ()
         self.module.stored += len(stored)
+        transposed = {e.invars[0] for e in jaxpr.eqns if e.primitive is transpose_p}
         for eqn in jaxpr.eqns:
             primitive, outvars = eqn.primitive, eqn.outvars
             self.loc = _location(eqn) or outer
@@ -363,6 +367,7 @@ class LoweringContext(hlo.Builder):
                 avals.append(atom.aval)
             self.avals_in = avals
             self.avals_out = [var.aval for var in outvars]
+            self.is_transposed = outvars[0] in transposed if transposed and outvars else False
             self.primitive_name = primitive.name
             self.marks = attributes_of(eqn.source) or marks
             sums = self._sums(avals, outvars)

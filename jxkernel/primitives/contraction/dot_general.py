@@ -18,6 +18,7 @@ from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.primitives.arguments import operand_aval
+from jxkernel.primitives.contraction.matrices import as_stacks
 from jxkernel.primitives.contraction.precision import (
     Canonical,
     PrecisionLike,
@@ -220,12 +221,19 @@ def _dot_general_lower(
         _converted(context, value, aval.shape, aval.dtype, dtype)
         for value, aval, dtype in zip((x, y), (lhs, rhs), how.operands, strict=True)
     )
+    out = context.avals_out[0]
+    dtype, shape = how.result or out.dtype, out.shape
+    types = [ShapedArray(lhs.shape, how.operands[0]), ShapedArray(rhs.shape, how.operands[1])]
+    stacks = as_stacks(context, x, y, types, dimension_numbers)
+    if stacks is not None:
+        (x, y), dimension_numbers, shape = stacks.operands, stacks.numbers, stacks.shape
     numbers = hlo.dot_dimension_numbers(*dimension_numbers)
     attributes = {**how.attributes, "dot_dimension_numbers": numbers}
-    out = context.avals_out[0]
-    dtype = how.result or out.dtype
-    kind = hlo.tensor_type(out.shape, dtype)
+    kind = hlo.tensor_type(shape, dtype)
     product = context.value("stablehlo.dot_general", kind, (x, y), attributes)
+    if shape != out.shape:
+        kind = hlo.tensor_type(out.shape, dtype)
+        product = context.value("stablehlo.reshape", kind, (product,))
     return _converted(context, product, out.shape, dtype, out.dtype)
 
 
