@@ -14,7 +14,7 @@ from jxkernel.api.arguments import (
     rebuild,
     split_call,
 )
-from jxkernel.api.traced import check_function, leaf_avals, trace_function
+from jxkernel.api.traced import check_callable, check_function, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import canonical_value
 from jxkernel.core.filtering import hide_internal_frames
@@ -59,8 +59,8 @@ def checkpoint(
       a function of the same values and derivatives.
 
     Raises:
-      TypeError: ``fun`` is not callable, nothing is given at all, static parameters are no
-        numbers and names, or ``prevent_cse`` holds no bools; later, an argument is no array.
+      TypeError: ``fun`` or ``policy`` is not callable, nothing is given at all, static parameters
+        are no numbers and names, or ``prevent_cse`` holds no bools; later, an argument is no array.
 
     The function is traced once per kind of arguments, as by ``jit``.
 
@@ -79,6 +79,8 @@ def checkpoint(
     if fun is None:
         return _of_one_to_come(**options)
     check_function("checkpoint", fun)
+    if policy is not None:
+        check_callable("checkpoint", "policy", policy)
     static = Parameters.of(fun, static_argnums, static_argnames, "static")
     name = function_name(fun)
     _check_flags(prevent_cse)

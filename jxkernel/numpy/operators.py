@@ -262,9 +262,9 @@ def _transpose(self: Any, *args: Any) -> Any:
     return shapes.transpose(self, args[0] if len(args) == 1 and np.ndim(args[0]) else args)
 
 
-def _flatten(self: Any, order: str = "C") -> Any:
+def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """Return the elements along one axis."""
-    return shapes.ravel(self, order)
+    return shapes.ravel(self, order, out_sharding=out_sharding)
 
 
 def _clip(self: Any, min: Any = None, max: Any = None) -> Any:

@@ -367,10 +367,14 @@ def _transpose_message(expected: PyTreeDef, tree: Any) -> str:
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     """Return whether no element is a node, or ``is_leaf`` is true of each that is one.
 
+    Raises:
+        TypeError: if ``is_leaf`` is no function.
+
     >>> from jxkernel import tree
     >>> tree.all_leaves([1, "a"]), tree.all_leaves([1, (2,)])
     (True, False)
     """
+    check_predicate(is_leaf)
     if is_leaf is None:
         return pytree.all_leaves(registry, iter(iterable))
     return all(not registry.is_node(type(x)) or is_leaf(x) for x in iterable)

@@ -46,6 +46,12 @@ TABLE = (
         r"Too many indices",
         r"(quantile|percentile)\(",
     ),
+    Accepted(
+        "Counts have the size that is asked for, of no elements too.",
+        r"boolean index did not match|argmax of an empty",
+        r"unique\(.*size=.*return_counts",
+    ),
+    Accepted("Signals of different ranks broadcast, as in SciPy.", r"must have the same rank"),
     Accepted("Complex numbers are compared in the order of NumPy.", r"gt does not accept dtype c"),
     Accepted(
         "16 and 8 bits are computed in float32 where there is no kernel for them.",
@@ -100,8 +106,9 @@ TABLE = (
     ),
     Accepted(
         "What an option is makes no difference where it is not needed.",
-        r"Non-hashable|inhomogeneous|truth value of an array|was passed to the function at path",
-        r"fill_value=|assume_unique_indices=|copy=",
+        r"Non-hashable|overwrite_input=True|inhomogeneous|truth value of an array"
+        r"|was passed to the function at path",
+        r"fill_value=|assume_unique_indices=|copy=|overwrite_input=",
     ),
     Accepted("A fill value for each axis may be an array of them.", r"fill_value must be a"),
     Accepted("Edges of bins may be a tuple, as in NumPy.", r"histogram_bin_edges requires"),

@@ -399,7 +399,7 @@ TABLE = (
     Meant(
         "value",
         "What is not chosen has no derivative, beside NaN too.",
-        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*(minimum|maximum)\(",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*(minimum|maximum|\]\.max|\]\.min)\(",
         leaves=_where(lambda a, b: np.isnan(b) & (a == 0)),
     ),
     Meant(
@@ -489,7 +489,7 @@ TABLE = (
     Meant(
         "value",
         "What has a limit has it where exponentials overflow, and in 8 bits.",
-        made=r"gumbel_[rl]\.logpdf\(|cumlogsumexp\(|trapezoid\(|quantile\(|\bbeta(ln)?\(",
+        made=r"spence\(|gumbel_[rl]\.logpdf\(|cumlogsumexp\(|trapezoid\(|quantile\(|\bbeta(ln)?\(",
         leaves=NOT_A_NUMBER,
     ),
     Meant(
@@ -512,6 +512,12 @@ TABLE = (
         program=r"(?s)enable_x64', True.*float32",
         made=r"(fori_loop|scan)\(.*astype\(c\.dtype\)",
         leaves=_of("float64"),
+    ),
+    Meant(
+        "value",
+        "What a dtype does not hold becomes the nearest number, of host values as of arrays.",
+        made=r"convert_element_type\(",
+        leaves=_of(r"u?int\d+"),
     ),
     Meant("weak", "Signs of determinants are strong.", made=r"slogdet\(", leaves=_strong),
     Meant(
@@ -590,6 +596,11 @@ TABLE = (
         "Means are summed in 32 bits (decision 26), and rounded once.",
         made=r"mean\(.*dtype='float16'",
         leaves=_where(lambda a, b: np.isinf(b)),
+    ),
+    Meant(
+        "array for float32",
+        "An operation gives an array, of a NumPy scalar that stays as it is too.",
+        made=r"reshape\(",
     ),
     Meant(
         "array for Token",

@@ -407,6 +407,7 @@ REFUSED = [
     ("not a valid array type", lambda: lax.broadcast_like(object(), 0)),
     ("not a valid array type", lambda: lax.broadcast_like(1, {"a": 1})),
     ("cannot broadcast f32[3] to shape ()", lambda: lax.broadcast_like(V, 1)),
+    ("needs a callable as policy, got 1.0", lambda: jx.checkpoint(jnp.sin, policy=1.0)),
     ("integer_pow does not accept dtype bool", lambda: lax.integer_pow(V > 0, 1)),
     ("not callable", lambda: jx.checkpoint_policies()),
     ("keys are no numbers", lambda: jnp.around(jx.random.key(0))),

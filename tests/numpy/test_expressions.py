@@ -97,6 +97,7 @@ RESULTS = {
     "lax.broadcast_like(arr=2, like_arr=LINE).tolist()": [2] * 5,
     "lax.broadcast_like(jnp.array([1, 2]), jnp.ones((2, 2))).tolist()": [[1, 2]] * 2,
     "lax.broadcast_like(1, 2.0).dtype": "int32",
+    "jnp.ones((2, 2)).flatten(out_sharding=None).shape": (4,),
     "jx.tree_util.is_tree_node(typ=list)": True,
     "jx.checkpoint(fun=jnp.square)(3).item()": 9,
     # Reductions.

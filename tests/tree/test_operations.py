@@ -110,6 +110,8 @@ def test_is_leaf_stops_the_descent() -> None:
 def test_is_leaf_that_is_no_function_is_refused() -> None:
     with pytest.raises(TypeError, match="is_leaf must be a function of one node; got 3"):
         tree.flatten([1], is_leaf=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="is_leaf must be a function of one node; got 3"):
+        tree.all_leaves([], is_leaf=3)  # type: ignore[arg-type]
 
 
 def test_exceptions_of_is_leaf_pass_through() -> None:
