@@ -26,8 +26,8 @@ _BOTH = (
 
 
 _NEWER = (
-    f"It has the names of JAX {INTERFACE_VERSION}: what is written for a later one, such as a "
-    "library, runs here in its release for this one."
+    f"It has the names of JAX {INTERFACE_VERSION}: what is written for a later or an earlier "
+    "one, such as a library, runs here in its release for this one."
 )
 
 _VERSION = {

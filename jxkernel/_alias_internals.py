@@ -6,6 +6,8 @@ from typing import Any, NoReturn
 
 from jxkernel import dtypes, source
 from jxkernel.dtypes import as_dtype, finfo
+from jxkernel.numpy.promotion import promote_complex, promote_inexact
+from jxkernel.primitives.elementwise.convert import stage
 from jxkernel.records import record
 from jxkernel.runtime import joined
 from jxkernel.runtime.arrays import rebuild
@@ -73,6 +75,16 @@ def infer_argnums_and_argnames(
     if argnames is None:
         named = tuple(names[n] for n in numbers if 0 <= n < len(names))
     return numbers, named
+
+
+def promote_dtypes_complex(*args: Any) -> list[Any]:
+    """Return arrays in their common dtype, made complex."""
+    return list(map(stage, promote_complex("promote_dtypes_complex", *args)))
+
+
+def promote_dtypes_inexact(*args: Any) -> list[Any]:
+    """Return arrays in their common dtype, integers and booleans made floating."""
+    return list(map(stage, promote_inexact("promote_dtypes_inexact", *args)))
 
 
 class _StandIn:
@@ -182,7 +194,7 @@ ROWS: dict[str, dict[str, Row]] = {
     "_src.core": {
         "AbstractValue": Row("core", "AbstractValue", "quax"),
         "Primitive": Row("core", "Primitive", "jax-md"),
-        "ShapedArray": Row("core", "ShapedArray", "flax jax-md quax"),
+        "ShapedArray": Row("core", "ShapedArray", "flax jax-md quadax quax"),
         "Trace": Row("core", "Trace", "quax"),
         "TraceTag": Row("extend.core", "TraceTag", "quax"),
         "Tracer": Row("core", "Tracer", "quax"),
@@ -210,6 +222,9 @@ ROWS: dict[str, dict[str, Row]] = {
         "nones": Row(_HERE, "flattree_of_nones", "quax"),
         "pack": Row(_HERE, "flattree_of_groups", "quax"),
     },
+    "_src.interpreters.batching": {
+        "is_vmappable": Row("api.mapped_axes", "is_mapped_otherwise", "jaxoplanet"),
+    },
     "_src.interpreters.pxla": {"global_result_handlers": Row(_HERE, "result_handlers", "flax")},
     "_src.lib.xla_client": {"XlaRuntimeError": Row("errors", "JaxRuntimeError", "dynamiqs")},
     "_src.literals": {
@@ -222,6 +237,10 @@ ROWS: dict[str, dict[str, Row]] = {
         )
     },
     "_src.nn.functions": {"glu": Row("nn", "glu", "sbijax")},
+    "_src.numpy.util": {
+        "promote_dtypes_complex": Row(_HERE, "promote_dtypes_complex", "s2fft"),
+        "promote_dtypes_inexact": Row(_HERE, "promote_dtypes_inexact", "orthax"),
+    },
     "_src.pjit": {"jit_p": Row("extend.core.primitives", "jit_p", "quax")},
     "_src.state.types": {"AbstractRef": Row("ref", "AbstractRef", "flax")},
     "_src.traceback_util": {

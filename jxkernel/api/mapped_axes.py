@@ -16,6 +16,7 @@ from jxkernel.errors import ArgumentTypeError, AxisError, ByteOrderError
 __all__ = [
     "check_axes",
     "input_axes",
+    "is_mapped_otherwise",
     "output_axes",
     "register_vmappable",
     "unregister_vmappable",
@@ -41,9 +42,14 @@ def unregister_vmappable(data_type: type) -> None:
     _mapped_otherwise.remove(data_type)
 
 
+def is_mapped_otherwise(node: Any) -> bool:
+    """Whether a node is of a kind that is mapped in a way of its own."""
+    return type(node) in _mapped_otherwise
+
+
 def _refuse_mapped_otherwise(who: str, args: Any) -> None:
-    for node in tree.leaves(args, is_leaf=lambda node: type(node) in _mapped_otherwise):
-        if type(node) in _mapped_otherwise:
+    for node in tree.leaves(args, is_leaf=is_mapped_otherwise):
+        if is_mapped_otherwise(node):
             raise NotImplementedError(
                 f"{who} maps all leaves of a node over axes that in_axes names, and "
                 f"{type(node).__name__} was registered (register_vmappable) as a kind that is "

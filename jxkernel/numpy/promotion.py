@@ -33,6 +33,7 @@ __all__ = [
     "inexact_dtype",
     "joint_shape",
     "numeric_dtype",
+    "promote_complex",
     "promote_dtypes",
     "promote_for_primitive",
     "promote_inexact",
@@ -209,6 +210,11 @@ def promote_inexact(name: str, *args: Any) -> list[Any]:
     return _promote_to(name, args, inexact_dtype)
 
 
+def promote_complex(name: str, *args: Any) -> list[Any]:
+    """Return the arguments in their common dtype, made complex."""
+    return _promote_to(name, args, complex_dtype)
+
+
 def promote_numeric(name: str, *args: Any) -> list[Any]:
     """Return the arguments in their common dtype, booleans made integers."""
     return _promote_to(name, args, numeric_dtype)
@@ -232,6 +238,11 @@ def inexact_dtype(dtype: Any) -> Any:
         if dtype in dtypes.INEXACT
         else dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(dtype))
     )
+
+
+def complex_dtype(dtype: Any) -> Any:
+    """Return the canonical complex dtype that stands for one."""
+    return dtypes.canonicalize_dtype(dtypes.to_complex_dtype(dtype))
 
 
 def default_inexact_dtype(dtype: Any) -> Any:

@@ -103,7 +103,9 @@ def test_what_does_not_exist_is_an_ordinary_import_error(alias):
 
     with pytest.raises(ModuleNotFoundError, match=r"no 'jax\.nowhere'\. It has the names of JAX"):
         importlib.import_module("jax.nowhere")
-    with pytest.raises(ImportError, match=r"no 'jax\.nothing'\. .* written for a later one"):
+    with pytest.raises(
+        ImportError, match=r"no 'jax\.nothing'\. .* written for a later or an earlier one"
+    ):
         from jax import nothing  # noqa: F401
     with pytest.raises(AttributeError, match=r"'jax' \(an alias of jxkernel\) has no .* 'nothing'"):
         jax.nothing  # noqa: B018
@@ -342,6 +344,38 @@ def test_positions_and_names_of_arguments_are_told_from_each_other(alias, number
     from jax._src.api_util import infer_argnums_and_argnames
 
     assert infer_argnums_and_argnames(inspect.signature(positional), numbers, names) == both
+
+
+@pytest.mark.parametrize(
+    ("args", "complexes", "inexact"),
+    [
+        ((1,), [("complex64", True)], [("float32", True)]),
+        ((1, 2.0), [("complex64", True)] * 2, [("float32", True)] * 2),
+        ((np.arange(2),), [("complex64", False)], [("float32", False)]),
+        ((np.float16(1), np.int32(2)), [("complex64", False)] * 2, [("float16", False)] * 2),
+        ((True,), [("complex64", False)], [("float32", False)]),
+        ((1j, np.int32(2)), [("complex64", True)] * 2, [("complex64", True)] * 2),
+    ],
+)
+def test_arrays_are_promoted_to_complex_and_inexact(alias, args, complexes, inexact):
+    from jax._src.numpy.util import promote_dtypes_complex, promote_dtypes_inexact
+
+    assert [(x.dtype.name, x.weak_type) for x in promote_dtypes_complex(*args)] == complexes
+    assert [(x.dtype.name, x.weak_type) for x in promote_dtypes_inexact(*args)] == inexact
+
+
+def test_kinds_that_are_mapped_otherwise_are_known(alias):
+    from jax._src.interpreters.batching import is_vmappable
+    from jax.interpreters import batching
+
+    class Rows(list):
+        pass
+
+    assert not is_vmappable(Rows())
+    batching.register_vmappable(Rows, int, int, None, None, None)
+    assert is_vmappable(Rows())
+    batching.unregister_vmappable(Rows)
+    assert not is_vmappable(Rows())
 
 
 def test_internal_objects_of_one_process(alias):
