@@ -125,15 +125,30 @@ def typed_by_programs(avals: Any, outs: Any, params: dict[str, Any]) -> Any:
     return outs
 
 
-def vary_arguments(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
-    """Return the program for arguments that vary over (more) mesh axes; it has no constants."""
-    if all(axes <= aval.vma for aval in closed.in_avals):
+def vary_arguments(
+    closed: ClosedJaxpr, axes: frozenset[Any], which: tuple[bool, ...] | None = None
+) -> ClosedJaxpr:
+    """Return the program for arguments of which some vary over (more) mesh axes.
+
+    Args:
+      closed: the program; it has no constants.
+      axes: the mesh axes.
+      which: which arguments vary; all where not given.  A cotangent of another one is summed over
+        the axes.
+    """
+    which = which or (True,) * len(closed.in_avals)
+    if all(axes <= aval.vma for aval in pick(closed.in_avals, which)):
         return closed
-    return closed.remember(_vary_arguments, axes)
+    return closed.remember(_vary_arguments, axes, which)
 
 
-def _vary_arguments(closed: ClosedJaxpr, axes: frozenset[Any]) -> ClosedJaxpr:
-    avals = [aval.update(vma=aval.vma | axes) for aval in closed.in_avals]
+def _vary_arguments(
+    closed: ClosedJaxpr, axes: frozenset[Any], which: tuple[bool, ...]
+) -> ClosedJaxpr:
+    avals = [
+        aval.update(vma=aval.vma | axes) if varies else aval
+        for aval, varies in zip(closed.in_avals, which, strict=True)
+    ]
     return trace_flat(
         lambda *args: eval_jaxpr(closed.jaxpr, (), *args), avals, name=closed.jaxpr.name
     )

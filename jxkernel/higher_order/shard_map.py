@@ -468,7 +468,7 @@ def _shard_map_batch(
     with _inside(params):
         closed: ClosedJaxpr = params["jaxpr"]
         if entry is not None and params["check_vma"]:
-            closed = vary_arguments(closed, frozenset([entry]))
+            closed = vary_arguments(closed, frozenset([entry]), batched)
         program, out_batched = batch_program(closed, local, batched, False)
     moved = [
         arg if dim is None else move_axis(arg, dim, 0) for arg, dim in zip(args, dims, strict=True)

@@ -369,3 +369,21 @@ def test_what_types_do_not_say_is_refused(name):
     call, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         call()
+
+
+def test_one_value_beside_examples_on_other_devices_gets_all_their_cotangents(eight_devices):
+    mesh = Mesh(np.array(eight_devices[:8]).reshape(4, 2), ("x", "y"))
+
+    def total(w):
+        def one(a):
+            summed = mapped(
+                lambda w, a: lax.psum(jnp.sin(a * w).sum(), "x"), (P(), P("x")), P(), mesh=mesh
+            )
+            return summed(w, a)
+
+        return jx.vmap(one, spmd_axis_name="y")(np.stack([DATA, DATA])).sum()
+
+    wanted = 2 * (DATA * np.cos(2 * DATA)).sum()
+    with jx.set_mesh(mesh):
+        for take in (jx.grad(total), jx.jit(jx.grad(total))):
+            np.testing.assert_allclose(take(2.0), wanted, rtol=1e-5)
