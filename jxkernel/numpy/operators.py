@@ -44,7 +44,7 @@ from jxkernel.primitives.elementwise.complex import complex as complex_of
 from jxkernel.primitives.elementwise.convert import bitcast_convert_type
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice
 from jxkernel.primitives.shape.reshape import squeeze
-from jxkernel.runtime import ArrayImpl
+from jxkernel.runtime import ArrayImpl, attach_method
 
 __all__ = ["install_operators"]
 
@@ -430,8 +430,7 @@ def install_operators() -> None:
             setattr(Dimension, name, _of_size(getattr(Dimension, name, None), method))
     Dimension.__pow__ = _of_size(Dimension.__pow__, _tracer_pow)
     for name, method in {**_COMMON, **_METHODS, **_UNARY}.items():
-        for kind in (Tracer, ArrayImpl, ExtendedArray):
-            setattr(kind, name, method)
+        attach_method(name, method, Tracer, ArrayImpl, ExtendedArray)
     for name, method in _TRACED.items():
         setattr(Tracer, name, method)
         setattr(ExtendedArray, name, method)

@@ -4,6 +4,7 @@ A window at known positions is written in place of the old one; anything else is
 by default drops what would be written out of bounds.
 """
 
+import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse, unwrapped
 from jxkernel.numpy.indexing import Addresses, addresses, getitem, new_axes
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dtype_of, exact_number
+from jxkernel.numpy.ufuncs import named
 from jxkernel.primitives.elementwise import arithmetic as ops
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice, dynamic_update_slice
 from jxkernel.primitives.indexing.gather import (
@@ -75,6 +77,45 @@ class IndexUpdater:
         return f"IndexUpdater({self.array!r})"
 
 
+_OF_ONES: dict[str, Callable[[Any, Any], Any]] = {
+    "divide": operator.truediv,
+    "power": operator.pow,
+}
+"""What is done to the array with ones that the values were written to."""
+
+
+def _update(operation: str, doc: str) -> Callable[..., Any]:
+    """Return the method of an update."""
+
+    def method(
+        self: "IndexedUpdate",
+        values: Any,
+        *,
+        mode: Any = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        of_ones = _OF_ONES.get(operation)
+        written = updated(
+            _ones_like(self.array) if of_ones else self.array,
+            self.index,
+            values,
+            operation,
+            mode=mode,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            out_sharding=out_sharding,
+            wrap_negative_indices=wrap_negative_indices,
+        )
+        return of_ones(self.array, written) if of_ones else written
+
+    named(method, operation, doc)
+    method.__qualname__ = f"IndexedUpdate.{operation}"
+    return method
+
+
 class IndexedUpdate:
     """``x.at[index]``: its methods return changed copies of ``x``.
 
@@ -124,41 +165,17 @@ class IndexedUpdate:
             return with_out_sharding(getitem, (self.array,), out_sharding, index, **how)
         return getitem(self.array, index, **how)
 
-    def set(self, values: Any, **how: Any) -> Any:
-        """Return a copy with the part replaced by ``values``."""
-        return updated(self.array, self.index, values, "set", **how)
-
-    def add(self, values: Any, **how: Any) -> Any:
-        """Return a copy with ``values`` added to the part."""
-        return updated(self.array, self.index, values, "add", **how)
-
-    def subtract(self, values: Any, **how: Any) -> Any:
-        """Return a copy with ``values`` subtracted from the part."""
-        return updated(self.array, self.index, values, "subtract", **how)
-
-    def multiply(self, values: Any, **how: Any) -> Any:
-        """Return a copy with the part multiplied by ``values``."""
-        return updated(self.array, self.index, values, "multiply", **how)
-
+    set = _update("set", "Return a copy with the part replaced by ``values``.")
+    add = _update("add", "Return a copy with ``values`` added to the part.")
+    subtract = _update("subtract", "Return a copy with ``values`` subtracted from the part.")
+    multiply = _update("multiply", "Return a copy with the part multiplied by ``values``.")
     mul = multiply
-
-    def divide(self, values: Any, **how: Any) -> Any:
-        """Return a copy with the part divided by ``values``; integers become floating."""
-        factors = updated(_ones_like(self.array), self.index, values, "divide", **how)
-        return self.array / factors
-
-    def power(self, values: Any, **how: Any) -> Any:
-        """Return a copy with the part raised to the power of ``values``."""
-        exponents = updated(_ones_like(self.array), self.index, values, "power", **how)
-        return self.array**exponents
-
-    def min(self, values: Any, **how: Any) -> Any:
-        """Return a copy with the lesser of the part and ``values`` in its place."""
-        return updated(self.array, self.index, values, "min", **how)
-
-    def max(self, values: Any, **how: Any) -> Any:
-        """Return a copy with the greater of the part and ``values`` in its place."""
-        return updated(self.array, self.index, values, "max", **how)
+    divide = _update(
+        "divide", "Return a copy with the part divided by ``values``; integers become floating."
+    )
+    power = _update("power", "Return a copy with the part raised to the power of ``values``.")
+    min = _update("min", "Return a copy with the lesser of the part and ``values`` in its place.")
+    max = _update("max", "Return a copy with the greater of the part and ``values`` in its place.")
 
     def apply(
         self,

@@ -53,7 +53,7 @@ from jxkernel.runtime.placement import (
     place,
     shard_argument,
 )
-from jxkernel.runtime.shards import Shard
+from jxkernel.runtime.shards import Shard, attach_method
 from jxkernel.runtime.topology import (
     default_backend,
     device_count,
@@ -86,6 +86,7 @@ __all__ = [
     "array_from_process_data",
     "arrays_in",
     "as_device_array",
+    "attach_method",
     "backend",
     "backends",
     "block_until_ready",

@@ -30,7 +30,7 @@ from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
 from jxkernel.runtime.failures import surfacing
-from jxkernel.runtime.shards import gather_shards, piece_of
+from jxkernel.runtime.shards import attach_method, gather_shards, piece_of
 from jxkernel.sharding.layout import Format, layout_of
 from jxkernel.sharding.named import SingleDeviceSharding, is_single
 from jxkernel.source import current_user_frame
@@ -479,7 +479,7 @@ def _attach() -> None:
         getter.__name__ = name  # by which Python's error speaks of it when it is assigned to
         setattr(ArrayImpl, name, property(getter))
     for name, method in methods.items():
-        setattr(ArrayImpl, name, method)
+        attach_method(name, method, ArrayImpl)
     ArrayImpl.__doc__ = "An array on devices, asynchronous: its value may not exist yet."
 
 

@@ -13,7 +13,7 @@ from jxkernel._jaxlib import ArrayImpl, gather_on_host
 from jxkernel.runtime.failures import surfacing
 from jxkernel.sharding.named import SingleDeviceSharding, indices_of, is_single, refuse_shares
 
-__all__ = ["Shard", "gather_shards", "piece_of"]
+__all__ = ["Shard", "attach_method", "gather_shards", "piece_of"]
 
 
 class Shard:
@@ -147,6 +147,14 @@ def _device(self: Any) -> Any:
     return sharding._device if is_single(sharding) else sharding
 
 
+def attach_method(name: str, method: Any, *kinds: type) -> None:
+    """Give classes of arrays a method, which errors then call as users do."""
+    if getattr(method, "__name__", "") == f"_{name}":
+        method.__name__, method.__qualname__ = name, f"Array.{name}"
+    for kind in kinds:
+        setattr(kind, name, method)
+
+
 def _attach() -> None:
     properties: dict[str, Any] = {
         "addressable_shards": _addressable_shards,
@@ -157,7 +165,7 @@ def _attach() -> None:
     }
     for name, getter in properties.items():
         setattr(ArrayImpl, name, property(getter))
-    ArrayImpl.addressable_data = _addressable_data
+    attach_method("addressable_data", _addressable_data, ArrayImpl)
 
 
 _attach()

@@ -545,3 +545,47 @@ def test_an_axis_that_is_not_there_is_numpys_error() -> None:
     for call in (lambda: jnp.sum(V, axis=3), lambda: jnp.sort(1.0, axis=0)):
         with pytest.raises(np.exceptions.AxisError, match="axis"):
             call()
+
+
+METHODS = [
+    "addressable_data",
+    "astype",
+    "byteswap",
+    "clip",
+    "compress",
+    "copy",
+    "copy_to_host_async",
+    "devices",
+    "flatten",
+    "item",
+    "reshape",
+    "round",
+    "to_device",
+    "tobytes",
+    "tolist",
+    "transpose",
+    "view",
+]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_wrong_call_of_an_array_s_method_names_the_method(name):
+    with pytest.raises(TypeError, match=rf"^(Array\.)?{name}\(\) "):
+        getattr(X, name)(nonsense=1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["set", "add", "subtract", "mul", "multiply", "divide", "power", "min", "max", "apply", "get"],
+)
+def test_a_wrong_call_of_an_update_names_its_method(name):
+    method = getattr(X.at[0], name)
+    with pytest.raises(TypeError, match=rf"IndexedUpdate\.(multiply|{name})\(\) "):
+        method(*[2.0] * (name != "get"), nonsense=1)
+    expected = {"mode", "indices_are_sorted", "unique_indices", "wrap_negative_indices"}
+    assert expected <= set(inspect.signature(method).parameters)
+
+
+def test_flatten_takes_an_out_sharding():
+    assert X.flatten(out_sharding=None).shape == (6,)
+    assert jx.jit(lambda x: x.flatten("F", out_sharding=None))(X).shape == (6,)
