@@ -81,3 +81,13 @@ def test_integer_pow_of_a_python_number_is_an_array(x):
     assert isinstance(found, jx.Array)
     assert found.aval.weak_type
     assert found.item() == x
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("how", [lambda x: x, jx.jit])
+def test_a_number_with_an_infinite_part_is_infinite(dtype, how):
+    with jx.enable_x64(True):
+        parts = np.array([np.inf, np.nan, np.nan, -np.inf, np.inf, 1, 3, 4, np.nan, 0])
+        x = parts.astype(np.float32 if dtype == np.complex64 else np.float64).view(dtype)
+        np.testing.assert_array_equal(how(lax.abs)(x), np.abs(x))
+        np.testing.assert_array_equal(how(lax.abs)(x), [np.inf, np.inf, np.inf, 5, np.nan])

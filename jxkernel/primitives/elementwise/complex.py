@@ -255,6 +255,20 @@ def sign(x: Any) -> Any:
     return sign_p.bind(x)
 
 
+def _abs_lower(context: Any, x: Any) -> Any:
+    """Lower ``abs``; XLA gives NaN for a complex number of an infinite and a NaN part."""
+    aval, kind = context.avals_out[0], context.out_type
+    length = context.value("stablehlo.abs", kind, (x,))
+    if context.avals_in[0].dtype not in dtypes.COMPLEX:
+        return length
+    infinity = context.splat(np.inf, aval.shape, aval.dtype)
+    for part in ("stablehlo.real", "stablehlo.imag"):
+        size = context.value("stablehlo.abs", kind, (context.value(part, kind, (x,)),))
+        infinite = context.compare(size, infinity, "EQ", aval.shape, "FLOAT")
+        length = context.value("stablehlo.select", kind, (infinite, infinity, length))
+    return length
+
+
 def _abs_derivative(t: Any, x: Any, y: Any) -> Any:
     """Real: t · sign x.  Complex: Re(t · conj x) / |x|, and 0 at 0."""
     if not _is_complex(x):
@@ -265,7 +279,7 @@ def _abs_derivative(t: Any, x: Any, y: Any) -> Any:
 abs_p = unary(
     "abs",
     (np.signedinteger, np.inexact),
-    lower="stablehlo.abs",
+    lower=_abs_lower,
     reference=np.abs,
     jvp=_abs_derivative,
     result_dtype=component_dtype,
@@ -274,6 +288,8 @@ abs_p = unary(
 
 def abs(x: Any) -> Any:
     """Return |x|, for signed, floating and complex dtypes; the least integer gives itself.
+
+    A complex number with an infinite part is infinite, whatever the other part is.
 
     Args:
       x: an array of a signed, floating or complex dtype, or a number.
