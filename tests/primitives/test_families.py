@@ -34,7 +34,7 @@ HALF = np.float16([1.0, 2.0])
         (lambda: lax.pow(WHOLE, 2), "pow does not accept dtype int32 as base"),
         (lambda: lax.pow(F, HALF), "pow needs an exponent of dtype float32 or of an integer"),
         (lambda: lax.integer_pow(WHOLE, -1), "integers to the negative power -1"),
-        (lambda: lax.select(F, F, F), "select_n chooses by bool or int32, got dtype float32"),
+        (lambda: lax.select(F, F, F), "select_n chooses by bool or integers, got dtype float32"),
         (
             lambda: lax.select(F > 0, F, WHOLE),
             "select_n needs operands of one dtype, got i32[2] and f32[2]",

@@ -67,3 +67,17 @@ def test_gradient_through_several_cases_goes_to_the_chosen_one() -> None:
     pulled = jx.vjp(lambda *cases: lax.select_n(which, *cases), X, X, X)[1](X + 2)
     for number, ct in enumerate(pulled):
         np.testing.assert_array_equal(ct, np.where(which == number, X + 2, 0))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64])
+def test_integers_of_every_dtype_choose(dtype):
+    with jx.enable_x64(True):
+        which = np.array([0, 2, 1, np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
+        cases = [np.arange(5.0) + 10 * n for n in range(3)]
+        chosen = lax.select_n(which, *cases)
+    np.testing.assert_array_equal(chosen, [0.0, 21.0, 12.0, 23.0, 4.0])
+
+
+def test_a_dtype_too_narrow_for_the_cases_is_refused():
+    with pytest.raises(TypeError, match="select_n got int8 to choose among 129 cases: use int32"):
+        lax.select_n(np.int8(3), *[np.float32(n) for n in range(129)])

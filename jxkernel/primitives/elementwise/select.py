@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.zeros import Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeMismatchError
@@ -36,12 +37,12 @@ def select_n(which: Any, *cases: Any) -> Any:
     """Return, for each element, the element of ``cases[which]``.
 
     Args:
-      which: booleans (for at most two cases) or int32; a scalar, or of the shape of the cases.
+      which: booleans (for at most two cases) or integers; a scalar, or of the shape of the cases.
         False counts as 0.  An integer out of range counts as the nearest in range.
       *cases: arrays of one dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: ``which`` is neither, or the cases' dtypes differ.
+      TypeError: ``which`` is neither, too narrow to name each case, or the cases' dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     Linear in the cases; cases that were not chosen get zero cotangents.  StableHLO ``select``.
@@ -72,10 +73,12 @@ def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedAr
     count = len(cases)
     if not count:
         raise TypeError("select_n needs at least one case")
-    if which.dtype != np.bool_ and which.dtype != np.int32:
-        raise TypeError(f"select_n chooses by bool or int32, got dtype {which.dtype.name}")
-    if which.dtype == np.bool_ and count > 2:
-        raise TypeError(f"select_n got booleans to choose among {count} cases: use int32")
+    if which.dtype not in dtypes.BOOLEAN and which.dtype not in dtypes.INTEGRAL:
+        raise TypeError(f"select_n chooses by bool or integers, got dtype {which.dtype.name}")
+    most = 2 if which.dtype in dtypes.BOOLEAN else int(dtypes.iinfo(which.dtype).max) + 1
+    if count > most:
+        kind = which.dtype.name
+        raise TypeError(f"select_n got {kind} to choose among {count} cases: use int32")
     dtype = same_dtype("select_n", cases)
     shapes = [which.shape, *(case.shape for case in cases)]
     shape = joint_shape("select_n", shapes)
@@ -86,7 +89,7 @@ def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedAr
 
 def _select_n_reference(which: Any, *cases: Any) -> Any:
     chosen, *choices = untyped_numpy.broadcast_arrays(which, *cases)
-    index = untyped_numpy.clip(chosen.astype(np.int32), 0, len(choices) - 1)
+    index = untyped_numpy.clip(chosen.astype(np.int64), 0, len(choices) - 1)
     return untyped_numpy.choose(index, choices) if len(choices) > 1 else choices[0]
 
 
@@ -110,9 +113,10 @@ def _lower_among(context: Any, which: Any, cases: Sequence[Any], offset: int) ->
     if len(cases) == 1:
         return cases[0]
     half = len(cases) // 2
-    shape = context.avals_out[0].shape
-    bound = context.splat(offset + half, shape, np.dtype(np.int32))
-    low = context.compare(which, bound, "LT", shape, "SIGNED")
+    shape, dtype = context.avals_out[0].shape, context.avals_in[0].dtype
+    bound = context.splat(offset + half, shape, dtype)
+    order = "UNSIGNED" if dtype in dtypes.UNSIGNED else "SIGNED"
+    low = context.compare(which, bound, "LT", shape, order)
     return _choose(
         context,
         low,
