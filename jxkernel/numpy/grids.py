@@ -328,10 +328,11 @@ def ravel_multi_index(
     if mode not in ("raise", "clip", "wrap", "ignore") or order not in ("C", "F"):
         raise ValueError(f"ravel_multi_index got mode {mode!r} and order {order!r}")
     strides = [prod(sizes[i + 1 :]) if order == "C" else prod(sizes[:i]) for i in range(len(sizes))]
-    result: Any = asarray(0, user_dtype(dtype, "ravel_multi_index") or dtypes.default_int_dtype())
+    chosen = user_dtype(dtype, "ravel_multi_index")
+    result: Any = asarray(0, chosen or dtypes.default_int_dtype())
     for part, size, stride in zip(parts, sizes, strides, strict=True):
         result = result + _within(part, size, mode) * stride
-    return result
+    return result if chosen is None else result.astype(chosen)
 
 
 def _within(part: Any, size: int, mode: str) -> Any:

@@ -141,7 +141,7 @@ def _first_value(name: str, initial: Any, dtype: Any) -> Any:
 def accumulated_dtype(dtype: Any, promote_integers: bool) -> Any:
     """Return the dtype of a sum: integers narrower than the default one become it."""
     if dtype in dtypes.BOOLEAN:
-        return dtypes.default_int_dtype()
+        return dtypes.default_int_dtype() if promote_integers else np.dtype(np.int32)
     if not promote_integers or dtype not in dtypes.INTEGRAL:
         return dtype
     wide = dtypes.default_uint_dtype() if dtype in dtypes.UNSIGNED else dtypes.default_int_dtype()
@@ -205,7 +205,7 @@ def sum(
       keepdims: whether the axes stay, with size 1.
       initial: a number to begin with.
       where: booleans that broadcast to ``a``; the elements that count.
-      promote_integers: whether narrow integers are widened.
+      promote_integers: whether narrow integers are widened; if not, booleans are counted in int32.
 
     Raises:
       TypeError: ``a`` is no array (a list is not converted silently).

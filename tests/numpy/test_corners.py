@@ -332,3 +332,18 @@ def test_subnormal_numbers_are_taken_apart_as_others_are(dtype):
     np.testing.assert_array_equal(exponents, expected[1])
     assert mantissas.dtype == dtype
     assert np.signbit(mantissas[6])
+
+
+def test_ravel_multi_index_has_the_dtype_that_is_asked_for():
+    places = (jnp.array([0, 1]), jnp.array([0, 2]))
+    for order, wanted in (("C", [0, 5]), ("F", [0, 5])):
+        found = jnp.ravel_multi_index(places, (2, 3), order=order, dtype="int16")
+        assert found.dtype == np.int16
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("function", [jnp.sum, jnp.prod])
+def test_booleans_are_counted_in_int32_where_nothing_is_promoted(function):
+    with jx.enable_x64(True):
+        assert function(jnp.ones(3, bool), promote_integers=False).dtype == np.int32
+        assert function(jnp.ones(3, bool)).dtype == np.int64
