@@ -240,7 +240,9 @@ def coerce_scalar(value: Any, dtype: DTypeLike | None = None) -> np.ndarray:
             f"The complex scalar {value!r} does not fit the real dtype {target.name}; "
             "write value.real."
         )
-    if abs(value) <= _SAFE_MAGNITUDE or target not in INEXACT:
+    # By parts: abs() of a complex number may overflow, and in CPython also where a part is NaN.
+    parts = (value.real, value.imag) if isinstance(value, complex) else (value,)
+    if target not in INEXACT or max(map(abs, parts)) <= _SAFE_MAGNITUDE:
         return np.asarray(value, target)
     with np.errstate(over="ignore"):
         return np.asarray(value, target)

@@ -237,3 +237,9 @@ def test_narrowing_a_dtype_that_was_asked_for_warns_and_says_how_to_keep_it() ->
 @pytest.mark.parametrize("asked", [float, int, "int32", np.float32])
 def test_dtype_that_keeps_its_meaning_does_not_warn(asked: Any) -> None:
     assert itemsize_bits(check_and_canonicalize_user_dtype(asked)) == 32
+
+
+@pytest.mark.parametrize("value", [complex(1.5e308, 1.5e308), complex(math.nan, math.inf), 3j])
+def test_a_complex_number_of_any_size_is_coerced(value: complex) -> None:
+    array = coerce_scalar(value, np.dtype(np.complex128))
+    np.testing.assert_array_equal(array, np.complex128(value))

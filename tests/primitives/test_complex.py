@@ -91,3 +91,30 @@ def test_a_number_with_an_infinite_part_is_infinite(dtype, how):
         x = parts.astype(np.float32 if dtype == np.complex64 else np.float64).view(dtype)
         np.testing.assert_array_equal(how(lax.abs)(x), np.abs(x))
         np.testing.assert_array_equal(how(lax.abs)(x), [np.inf, np.inf, np.inf, 5, np.nan])
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_small_hyperbolic_sines_do_not_cancel(dtype):
+    with jx.enable_x64(True):
+        z = np.array(
+            [1e-3, 1e-5 + 1j, 1e-9 + 1e-9j, -1e-6 - 2j, 0.99 + 3j, -1.01 + 3j, 30j, 8], dtype
+        )
+        near = 20 * np.finfo(dtype).eps
+        np.testing.assert_allclose(lax.sinh(z), np.sinh(z.astype(np.complex128)), rtol=near)
+        parts = np.sinh(z.astype(np.complex128))
+        np.testing.assert_allclose(lax.sinh(z).real, parts.real, rtol=1e3 * near)
+        corners = np.array([np.inf, -np.inf, 1j * np.inf, -0.0, complex(np.nan, 0)], dtype)
+        np.testing.assert_array_equal(np.abs(lax.sinh(corners)), np.abs(np.sinh(corners)))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("power", [lax.pow, jx.numpy.power, jx.jit(lax.pow)])
+def test_zero_to_a_power_that_grows_is_zero(dtype, power):
+    with jx.enable_x64(True):
+        y = np.array([1 + 1j, 1e-3 + 5j, 2, 2.5 - 1j, 0], dtype)
+        zero = np.zeros((), dtype)
+        np.testing.assert_array_equal(power(np.zeros_like(y), y), [0, 0, 0, 0, 1])
+        assert np.isnan(power(zero, dtype(-1 + 1j)))
+        assert np.isnan(power(zero, dtype(complex(1, np.nan))))
+        slopes = jx.jvp(power, (zero, dtype(2 + 1j)), (dtype(1), dtype(1)))[1]
+        assert slopes == 0

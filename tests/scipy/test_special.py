@@ -335,3 +335,23 @@ def test_spherical_harmonics_beyond_the_polar_range_are_scipys() -> None:
     n, m = np.array([2, 2, 3, 3, 3]), np.array([1, 1, -1, -2, 1])
     found = special.sph_harm_y(n, m, theta, 0.3)
     np.testing.assert_allclose(found, reference.sph_harm_y(n, m, theta, 0.3), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "x"),
+    [
+        ("erfcx", [1e29, 1e31, 1e100, 1e300, np.inf, -np.inf, np.nan]),
+        ("erfcinv", [2.3e-308, 3e-308, 1e-300, 1e-9, 0.199, 0.2, 0.201, 1.9, 0.0, 2.0, -1.0]),
+        ("expi", [1e300, 1.7e308, np.inf, 700.0, 720.0, 6.0, -0.0]),
+        ("ndtri", [1e-300, 1e-9, 0.1, 0.5, 0.9, 0.0, 1.0, 2.0]),
+    ],
+)
+def test_doubles_at_the_ends_of_their_range_are_those_of_scipy(name: str, x: list[float]) -> None:
+    with jx.enable_x64(True):
+        found = getattr(special, name)(np.array(x))
+    np.testing.assert_allclose(found, getattr(reference, name)(np.array(x)), rtol=1e-11)
+
+
+def test_large_scaled_complements_in_single_precision() -> None:
+    x = np.float32([1e20, 1e31, 1e37])
+    np.testing.assert_allclose(special.erfcx(x), reference.erfcx(x), rtol=1e-5)

@@ -5,6 +5,7 @@ chooses an implementation by it.  ``t`` is a tangent and the last argument of a 
 the result, which many of these derivatives are simplest in.
 """
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -394,7 +395,26 @@ def _pow_lower(context: Any, *values: Any) -> Any:
         y = context.value("stablehlo.convert", context.out_type, (y,))
     if gains(context):
         return evaluate(context, power, (x, y))
-    return context.value("stablehlo.power", context.out_type, (x, y))
+    powers = context.value("stablehlo.power", context.out_type, (x, y))
+    if context.avals_out[0].dtype not in dtypes.COMPLEX:
+        return powers
+    return _with_powers_of_zero(context, x, y, powers)
+
+
+def _with_powers_of_zero(context: Any, x: Any, y: Any, powers: Any) -> Any:
+    """Return complex powers with 0 for those of 0 whose exponent has a positive real part."""
+    aval = context.avals_out[0]
+    zero = context.splat(0, aval.shape, aval.dtype)
+    dtype = component_dtype(aval.dtype)
+    real, flags = (hlo.tensor_type(aval.shape, kind) for kind in (dtype, np.dtype(np.bool_)))
+    growth, turn = (context.value(f"stablehlo.{part}", real, (y,)) for part in ("real", "imag"))
+    vanishing = (
+        context.compare(x, zero, "EQ", aval.shape, "FLOAT"),
+        context.compare(growth, context.splat(0, aval.shape, dtype), "GT", aval.shape, "FLOAT"),
+        context.value("stablehlo.is_finite", flags, (turn,)),
+    )
+    vanishes = reduce(lambda a, b: context.value("stablehlo.and", flags, (a, b)), vanishing)
+    return context.value("stablehlo.select", context.out_type, (vanishes, zero, powers))
 
 
 pow_p.define(

@@ -322,10 +322,38 @@ def atan2(x: Any, y: Any) -> Any:
 
 # ---------------------------------------------------------------- sinh, cosh, tanh
 
+
+def _sinh_lower(context: Any, x: Any) -> Any:
+    """Lower ``sinh``: of complex numbers z near the imaginary axis by their parts.
+
+    sinh(x + iy) = sinh x · cos y + i cosh x · sin y, where XLA's (eᶻ - e⁻ᶻ) / 2 cancels.
+    """
+    aval, kind = context.avals_out[0], context.out_type
+    far = context.value("chlo.sinh", kind, (x,))
+    if aval.dtype not in dtypes.COMPLEX:
+        return far
+    dtype = component_dtype(aval.dtype)
+    real = hlo.tensor_type(aval.shape, dtype)
+    part, angle = (context.value(f"stablehlo.{name}", real, (x,)) for name in ("real", "imag"))
+    parts = [
+        context.value(
+            "stablehlo.multiply",
+            real,
+            (context.value(size, real, (part,)), context.value(turn, real, (angle,))),
+        )
+        for size, turn in (("chlo.sinh", "stablehlo.cosine"), ("chlo.cosh", "stablehlo.sine"))
+    ]
+    near = context.value("stablehlo.complex", kind, parts)
+    length = context.value("stablehlo.abs", real, (part,))
+    one = context.splat(1, aval.shape, dtype)
+    is_near = context.compare(length, one, "LT", aval.shape, "FLOAT")
+    return context.value("stablehlo.select", kind, (is_near, near, far))
+
+
 sinh_p = unary(
     "sinh",
     INEXACT,
-    lower="chlo.sinh",
+    lower=_sinh_lower,
     reference=np.sinh,
     jvp=lambda t, x, y: mul(t, cosh(x)),
 )

@@ -85,7 +85,8 @@ def _scaled(x: Any) -> Any:
     Mathematics of Computation 36, 1981.
     """
     # Not abs(x), whose derivative at 0 is 0: the sum is smooth there.
-    size = jnp.minimum(jnp.where(x < 0, -x, x), 1e30)
+    size = jnp.where(x < 0, -x, x)
+    size = jnp.where(size == np.inf, 0, size)
     tail = chebyshev((size - 4) / (size + 4), -1, 1, ERFCX) / (1 + 2 * size)
     tail = jnp.where(abs(x) == np.inf, 0, tail)
     return jnp.where(x < 0, 2 * jnp.exp(x * x) - tail, tail) + 0 * jnp.where(jnp.isnan(x), x, 0)
@@ -348,9 +349,9 @@ _FAR_TAIL = (
 )
 
 
-def _lower_quantile(p: Any) -> Any:
+def _lower_quantile(log_p: Any) -> Any:
     """Return x with Φ(x) = p for p < 0.1, by Wichura's rational functions of √(-log p)."""
-    root = jnp.sqrt(-jnp.log(p))
+    root = jnp.sqrt(-log_p)
     near, far = (
         polynomial(x, top) / polynomial(x, bottom)
         for x, (top, bottom) in ((root - 1.6, _NEAR_TAIL), (root - 5, _FAR_TAIL))
@@ -365,7 +366,7 @@ def _ndtri(p: Any) -> Any:
     inside = (lower > 0) & (lower <= 0.5)
     central = inside & (lower > 0.1)
     middle = sqrt(2) * ops.erf_inv(jnp.where(central, 2 * lower - 1, 0))
-    tail = _lower_quantile(jnp.where(inside & ~central, lower, 0.05))
+    tail = _lower_quantile(jnp.log(jnp.where(inside & ~central, lower, 0.05)))
     x = jnp.where(central, middle, tail)
     x = jnp.where(upper, -x, x)
     ends = jnp.where(p == 0, -np.inf, jnp.where(p == 1, np.inf, np.nan))
@@ -393,8 +394,9 @@ def ndtri(p: Any) -> Any:
 
 @custom_jvp
 def _erfcinv(y: Any) -> Any:
-    small = y < 0.2
-    tail = -_ndtri(jnp.where(small, y, 1) / 2) / sqrt(2)
+    small = (y > 0) & (y < 0.2)
+    # Half of the least normal number would be flushed to 0.
+    tail = -_lower_quantile(jnp.log(jnp.where(small, y, 0.1)) - number_log(2)) / sqrt(2)
     return jnp.where(small, tail, ops.erf_inv(1 - y))
 
 

@@ -83,11 +83,12 @@ def _expi(x: Any) -> Any:
     inside = (x > 0) & (x < 6)
     small = jnp.where(inside, x, 1)
     near = _GAMMA + jnp.log(small) + _entire(small)
-    large = jnp.where((x >= 6) & (x < np.inf), x, 6)
+    # Beyond, the result overflows in every dtype, and its reciprocal does not underflow.
+    large = jnp.where(x >= 6, jnp.minimum(x, 1e4), 6)
     # exp(x) in two steps, so that it overflows no earlier than the result.
     half = jnp.exp(large / 2)
     far = half * (_growing(large) / large) * half
-    positive = jnp.where(inside, near, jnp.where(x == np.inf, np.inf, far))
+    positive = jnp.where(inside, near, far)
     negative = -_exp1(jnp.where(x < 0, -x, 1))
     value = jnp.where(x > 0, positive, jnp.where(x == 0, -np.inf, negative))
     return jnp.where(jnp.isnan(x), x, value)
