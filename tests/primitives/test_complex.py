@@ -118,3 +118,16 @@ def test_zero_to_a_power_that_grows_is_zero(dtype, power):
         assert np.isnan(power(zero, dtype(complex(1, np.nan))))
         slopes = jx.jvp(power, (zero, dtype(2 + 1j)), (dtype(1), dtype(1)))[1]
         assert slopes == 0
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_the_greater_of_a_number_and_nan_is_nan(name):
+    x = np.complex64([0, complex(-1.5, np.nan), complex(np.nan, 5), 1 + 1j, 2, complex(1, np.nan)])
+    for y in (x[::-1].copy(), np.roll(x, 2)):
+        found = getattr(jx.numpy, name)(x, y)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(x) | np.isnan(y))
+        numbers = ~np.isnan(found)
+        wanted = getattr(np, name)(x, y)
+        np.testing.assert_array_equal(np.asarray(found)[numbers], wanted[numbers])
+    running = (lax.cummax if name == "maximum" else lax.cummin)(x)
+    np.testing.assert_array_equal(np.isnan(running), [False] + 5 * [True])

@@ -591,7 +591,15 @@ def lower_extreme(operation: str, aval: ShapedArray, context: Any, x: Any, y: An
     if not dtypes.issubdtype(aval.dtype, np.complexfloating):
         return context.value(f"stablehlo.{operation}", kind, (x, y))
     direction = {"maximum": "GT", "minimum": "LT"}[operation]
+    flag = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
     first = _lower_lexicographic(context, aval, x, y, direction)
+    # NaN wins: where its imaginary part alone is NaN, it has a real part to compare.
+    y_is_number, x_is_nan = (
+        context.compare(value, value, how, aval.shape, "FLOAT")
+        for value, how in ((y, "EQ"), (x, "NE"))
+    )
+    first = context.value("stablehlo.and", flag, (first, y_is_number))
+    first = context.value("stablehlo.or", flag, (first, x_is_nan))
     return context.value("stablehlo.select", kind, (first, x, y))
 
 
