@@ -306,7 +306,7 @@ def integer_power(x: Any, exponent: int) -> Any:
 def _power_by_squaring(x: Any, y: Any) -> Any:
     """Raise integers to integer powers bit by bit, wrapping as the dtype does."""
     result: Any = 1
-    for _ in range(min(dtypes.itemsize_bits(dtype_of(x)), 32)):
+    for _ in range(dtypes.itemsize_bits(dtype_of(x))):
         result = select(ne(bitwise_and(y, 1), 0), ops.mul(x, result), result)
         x = ops.mul(x, x)
         y = shift_right_logical(y, 1)

@@ -73,7 +73,8 @@ def gcd(x1: Any, x2: Any) -> Any:
     Array([4, 2, 8], dtype=int32)
     """
     first, second = _integers("gcd", x1, x2)
-    return _divisor(_magnitude(first), _magnitude(second))
+    # The least integer has no magnitude: remainders by it, and what is left, may be negative.
+    return _magnitude(_divisor(_magnitude(first), _magnitude(second)))
 
 
 @fused

@@ -347,3 +347,21 @@ def test_booleans_are_counted_in_int32_where_nothing_is_promoted(function):
     with jx.enable_x64(True):
         assert function(jnp.ones(3, bool), promote_integers=False).dtype == np.int32
         assert function(jnp.ones(3, bool)).dtype == np.int64
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_exponents_of_64_bits_count_whole(dtype):
+    x, y = np.array([0, 3, 2, 5, 7], dtype), np.array([2**32, 2**33 + 1, 2**40, 2**62, 3], dtype)
+    wanted = [pow(int(a), int(b), 2**64) for a, b in zip(x, y, strict=True)]
+    with jx.enable_x64(True):
+        found = np.asarray(jnp.power(x, y))
+    assert found.astype(np.uint64).tolist() == wanted
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_divisors_of_the_least_integer_are_positive(dtype):
+    least = np.iinfo(dtype).min
+    x = np.array([least, least, 7, least, least + 1], dtype)
+    y = np.array([7, 6, least, least, least], dtype)
+    with jx.enable_x64(True):
+        np.testing.assert_array_equal(jnp.gcd(x, y), np.gcd(x, y))
