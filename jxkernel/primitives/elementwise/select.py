@@ -77,7 +77,7 @@ def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedAr
         raise TypeError(f"select_n chooses by bool or integers, got dtype {which.dtype.name}")
     most = 2 if which.dtype in dtypes.BOOLEAN else int(dtypes.iinfo(which.dtype).max) + 1
     if count > most:
-        kind = which.dtype.name
+        kind = "booleans" if which.dtype in dtypes.BOOLEAN else which.dtype.name
         raise TypeError(f"select_n got {kind} to choose among {count} cases: use int32")
     dtype = same_dtype("select_n", cases)
     shapes = [which.shape, *(case.shape for case in cases)]
