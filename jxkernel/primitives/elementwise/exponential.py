@@ -396,14 +396,10 @@ def _pow_lower(context: Any, *values: Any) -> Any:
     if gains(context):
         return evaluate(context, power, (x, y))
     powers = context.value("stablehlo.power", context.out_type, (x, y))
-    if context.avals_out[0].dtype not in dtypes.COMPLEX:
-        return powers
-    return _with_powers_of_zero(context, x, y, powers)
-
-
-def _with_powers_of_zero(context: Any, x: Any, y: Any, powers: Any) -> Any:
-    """Return complex powers with 0 for those of 0 whose exponent has a positive real part."""
     aval = context.avals_out[0]
+    if aval.dtype not in dtypes.COMPLEX:
+        return powers
+    # 0 to a power with a positive real part is 0; XLA multiplies the logarithm of 0 and gives NaN.
     zero = context.splat(0, aval.shape, aval.dtype)
     dtype = component_dtype(aval.dtype)
     real, flags = (hlo.tensor_type(aval.shape, kind) for kind in (dtype, np.dtype(np.bool_)))
