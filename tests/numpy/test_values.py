@@ -10,6 +10,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
+from tests.executables import jit_as
 from tests.numpy import rows, shape_rows, surface_rows
 from tests.numpy.rows import Row
 from tests.tolerances import tolerance, widened
@@ -85,5 +86,5 @@ def test_traced_call_gives_what_numpy_gives(row: Row) -> None:
         kwargs = {name: ours(value) for name, value in row.kwargs.items()}
         return function_of(row)(*args, **kwargs)
 
-    found = jx.jit(call)(*[row.args[place] for place in places])
+    found = jit_as(row.name, call)(*[row.args[place] for place in places])
     assert_results(found, expected(row), row.factor)
