@@ -22,7 +22,7 @@ from jxkernel.primitives.callback import (
     io_callback_p,
     pure_callback_p,
 )
-from jxkernel.runtime import HostFunction
+from jxkernel.runtime.host_calls import HostFunction
 
 __all__ = ["bind_debug_callback", "debug_callback", "io_callback", "pure_callback"]
 

@@ -17,6 +17,7 @@ from weakref import ref
 
 from jxkernel import events, tree
 from jxkernel._jaxlib import Device, PjitFunction, PjitFunctionCache, trace_context
+from jxkernel._lazy import late_function
 from jxkernel._reprs import look_anew
 from jxkernel.api.arguments import (
     Call,
@@ -67,7 +68,6 @@ from jxkernel.core.primitive import clear_primitive_caches
 from jxkernel.core.trace import Tracer, evaluating, state
 from jxkernel.events.vocabulary import CacheName
 from jxkernel.higher_order.jit import call as call_program
-from jxkernel.higher_order.recorded_references import Recorder
 from jxkernel.higher_order.references import CapturedReferences, Ref, bind, check_distinct, staging
 from jxkernel.records import record
 from jxkernel.runtime import (
@@ -88,6 +88,8 @@ __all__ = [
     "jit_state",
     "traced_functions",
 ]
+
+Recorder = late_function("jxkernel.higher_order.recorded_references", "Recorder")
 
 _LOGGER = logging.getLogger("jxkernel")
 _CACHE = PjitFunctionCache(capacity=8192)

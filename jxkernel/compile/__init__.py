@@ -22,7 +22,6 @@ from jxkernel.compile.executable import (
     executable_for,
 )
 from jxkernel.compile.executions import latest_outputs, watch_executions
-from jxkernel.compile.nonfinite import nonfinite_error
 from jxkernel.compile.placement import Placement, devices_of, program_shardings, target_device
 from jxkernel.compile.shape_dtype import ShapeDtypeStruct, standing
 from jxkernel.compile.stages import (
@@ -63,7 +62,6 @@ __all__ = [
     "execute",
     "latest_outputs",
     "make_callable",
-    "nonfinite_error",
     "program_shardings",
     "reset_disk_cache",
     "standing",

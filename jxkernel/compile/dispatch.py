@@ -13,19 +13,34 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jxkernel._jaxlib import ArrayImpl, pjit
+from jxkernel._lazy import late_function
 from jxkernel.compile.executable import FastpathData, executable_for
-from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import target_device
+from jxkernel.config import debug_infs, debug_key_reuse, debug_nans
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.records import record
 from jxkernel.runtime import shard_argument
-from jxkernel.transforms.key_reuse import check_keys, checking_keys
 from jxkernel.tree import registry, structure
 
-__all__ = ["Dispatch", "cpp_callable", "execute", "make_callable"]
+__all__ = [
+    "Dispatch",
+    "checking_results",
+    "cpp_callable",
+    "execute",
+    "make_callable",
+    "report_nonfinite",
+]
+
+check_keys = late_function("jxkernel.transforms.key_reuse", "check_keys")
+report_nonfinite = late_function("jxkernel.compile.nonfinite", "report_nonfinite")
+
+
+def checking_results() -> bool:
+    """Return whether results are to be looked at."""
+    return debug_nans.value or debug_infs.value
 
 
 @record()
@@ -68,13 +83,13 @@ class Dispatch:
           KeyReuseError: a key is used twice, while that is checked.
           NonFiniteError: a result holds a NaN or an infinity, while that is looked for.
         """
-        if checking_keys():
+        if debug_key_reuse.value:
             check_keys(closed, args, self.name)
         if checking_results():
             return out_tree.unflatten(self._checked(closed, args)), None, False
         outs, executable, committed = self._run(closed, args, self.donated)
         # C++ would not check keys.
-        known = not checking_keys()
+        known = not debug_key_reuse.value
         fastpath = executable.fastpath(out_tree, args, committed=committed) if known else None
         return out_tree.unflatten(outs), fastpath, False
 

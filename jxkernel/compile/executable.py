@@ -44,9 +44,9 @@ from jxkernel.config import compile_runner, launch_hook, long_chains, no_executi
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import DeletedArrayError
+from jxkernel.hlo import Inspection
 from jxkernel.lowering import LoweredProgram, constant_sharding, lower_program, pin_results
 from jxkernel.runtime import (
-    Inspection,
     as_device_array,
     device_put_single,
     has_sharding,

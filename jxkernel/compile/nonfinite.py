@@ -27,12 +27,7 @@ from jxkernel.errors import NonFiniteError
 from jxkernel.records import record
 from jxkernel.source import current_user_frame, runs_backwards, user_frame
 
-__all__ = ["checking_results", "nonfinite_error", "report_nonfinite"]
-
-
-def checking_results() -> bool:
-    """Whether results are to be looked at."""
-    return debug_nans.value or debug_infs.value
+__all__ = ["nonfinite_error", "report_nonfinite"]
 
 
 def report_nonfinite(

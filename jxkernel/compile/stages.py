@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from jxkernel import events, tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost
+from jxkernel._lazy import late_function
 from jxkernel._reprs import in_words
-from jxkernel.compile.coming_devices import (
-    has_devices,
-    of_coming_devices,
-    on_devices,
-    with_devices,
+from jxkernel.compile.dispatch import (
+    checking_results,
+    cpp_callable,
+    execute,
+    report_nonfinite,
 )
-from jxkernel.compile.dispatch import cpp_callable, execute
 from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.executable import (
     Executable,
@@ -26,7 +26,6 @@ from jxkernel.compile.executable import (
     compile_lowered,
     executable_for,
 )
-from jxkernel.compile.nonfinite import checking_results, report_nonfinite
 from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.compile.shape_dtype import described, of_elements
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -52,6 +51,11 @@ __all__ = [
     "as_called",
     "checked_platforms",
 ]
+
+has_devices = late_function("jxkernel.compile.coming_devices", "has_devices")
+of_coming_devices = late_function("jxkernel.compile.coming_devices", "of_coming_devices")
+on_devices = late_function("jxkernel.compile.coming_devices", "on_devices")
+with_devices = late_function("jxkernel.compile.coming_devices", "with_devices")
 
 CompilerOptions = dict[str, bool | int | float | str]
 """XLA options by name, as ``compile`` and ``jit`` take them."""

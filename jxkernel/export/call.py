@@ -15,9 +15,10 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.explicit_sharding import Entries
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.export.devices import entries_over
+from jxkernel.hlo import artifacts
 from jxkernel.lowering import LoweringContext
 from jxkernel.primitives.shape.transpose import move_axis
-from jxkernel.runtime import prepare_lapack
+from jxkernel.runtime.lapack import prepare_lapack
 
 __all__ = ["call_exported_p", "shape_at"]
 
@@ -107,7 +108,7 @@ def _copied(context: LoweringContext, exported: Any) -> str:
         )
     if b"lapack_" in artifact and platform == "cpu":
         prepare_lapack()
-    module = hlo.deserialize(artifact)
+    module = artifacts.deserialize(artifact)
     if exported.nr_devices == 1 < context.module.device_count and _communicates(module):
         raise ValueError(
             f"{exported.fun_name} was exported for 1 device and communicates with it (a collective "
@@ -115,8 +116,8 @@ def _copied(context: LoweringContext, exported: Any) -> str:
             f"{context.module.device_count}: export it for as many"
         )
     if _is_known(context) and any(is_symbolic(s) for a in exported.in_avals for s in a.shape):
-        module = hlo.refined(module, _input_types(context, exported), context.out_types)
-    return hlo.absorb(context.module.builder, module, exported.fun_name)
+        module = artifacts.refined(module, _input_types(context, exported), context.out_types)
+    return artifacts.absorb(context.module.builder, module, exported.fun_name)
 
 
 def _communicates(module: Any) -> bool:

@@ -40,6 +40,7 @@ from jxkernel.export.devices import (
 from jxkernel.export.format import packed, unpacked
 from jxkernel.export.shapes import symbolic_shape
 from jxkernel.export.trees import read_tree, written_tree
+from jxkernel.hlo import artifacts
 from jxkernel.lowering.symbolic import lower_for_export, solved_dimensions
 from jxkernel.runtime import default_device, platform_of
 from jxkernel.sharding import AbstractMesh, Mesh, NamedSharding
@@ -118,7 +119,7 @@ class Exported:
 
     def mlir_module(self) -> str:
         """Return the StableHLO module as text; an unknown size is ``?``."""
-        return hlo.module_text(hlo.deserialize(self.mlir_module_serialized))
+        return hlo.module_text(artifacts.deserialize(self.mlir_module_serialized))
 
     @property
     def in_shardings_hlo(self) -> tuple[Any, ...]:
@@ -425,7 +426,7 @@ def _exported(
             out_shardings=shardings.outs,
         )
         check_portable(lowered, disabled)
-        modules[platform] = hlo.serialize(lowered.module)
+        modules[platform] = artifacts.serialize(lowered.module)
 
     def make_vjp(primal: Exported) -> Exported:
         inputs = [*closed.in_avals, *_of_inexact(closed.out_avals, closed.out_avals)]

@@ -7,7 +7,6 @@ not know of avals, primitives or jaxprs.
 
 from __future__ import annotations
 
-from jxkernel.hlo.artifacts import absorb, deserialize, refined, serialize
 from jxkernel.hlo.attributes import (
     SymbolicArray,
     bool_attr,
@@ -36,6 +35,7 @@ from jxkernel.hlo.builder import (
 )
 from jxkernel.hlo.context import JaxIrContext, context, ir, unknown_location, upstream_dialects
 from jxkernel.hlo.shardings import (
+    Inspection,
     manual_axes,
     mesh_attribute,
     sharding_attribute,
@@ -53,18 +53,17 @@ from jxkernel.hlo.types import (
 __all__ = [
     "Builder",
     "Function",
+    "Inspection",
     "JaxIrContext",
     "ModuleBuilder",
     "SymbolicArray",
     "SymbolicType",
-    "absorb",
     "bool_attr",
     "comparison_direction",
     "context",
     "dense_bool_array",
     "dense_elements",
     "dense_i64_array",
-    "deserialize",
     "dot_dimension_numbers",
     "element_type",
     "enum_attr",
@@ -81,8 +80,6 @@ __all__ = [
     "parse_type",
     "plain_types",
     "precision_config",
-    "refined",
-    "serialize",
     "set_result_attributes",
     "sharding_attribute",
     "sharding_per_value",

@@ -6,7 +6,7 @@ which cost as much as a quarter of the import of jxkernel.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from jxkernel.hlo.attributes import parse_attribute
 from jxkernel.hlo.context import context
 
 __all__ = [
+    "Inspection",
     "know_shardings",
     "manual_axes",
     "mesh_attribute",
@@ -98,3 +99,25 @@ def manual_axes(names: Sequence[Any]) -> Any:
     """Return the mesh axes that a manual computation handles itself."""
     know_shardings()
     return parse_attribute(f"#sdy<manual_axes{{{', '.join(map(axis_text, names))}}}>")
+
+
+class Inspection:
+    """A value of a module that somebody wants to know the sharding of.
+
+    Attributes:
+      callback: is given the sharding.
+      rank: the rank of the value.
+      name: from what XLA says of the value, its sharding; set by who compiles the module.
+    """
+
+    __slots__ = ("callback", "name", "rank")
+
+    def __init__(self, callback: Callable[[Any], None], rank: int) -> None:
+        self.callback = callback
+        self.rank = rank
+        self.name: Callable[[Any, int], Any] | None = None
+
+    def __call__(self, given: Any) -> None:
+        """Tell the callback what XLA says."""
+        assert self.name is not None, "set before the module is compiled"
+        self.callback(self.name(given, self.rank))

@@ -3,7 +3,7 @@
 A symbolic size is ``?`` in a module.  Operations that state the shape of their result take it as
 an operand then, a vector of numbers computed from the sizes of the arguments; all others are
 written as ever.  XLA's shape refinement folds these computations once the arguments' sizes are
-known (``hlo.refined``).
+known (``hlo.artifacts.refined``).
 """
 
 from __future__ import annotations

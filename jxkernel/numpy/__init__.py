@@ -13,7 +13,6 @@ from jxkernel._lazy import lazy_names
 from jxkernel.numpy import (
     argminmax,
     arithmetic,
-    array_api,
     contractions,
     creation,
     host,
@@ -33,7 +32,6 @@ from jxkernel.numpy import (
 )
 from jxkernel.numpy.argminmax import *  # noqa: F403
 from jxkernel.numpy.arithmetic import *  # noqa: F403
-from jxkernel.numpy.array_api import *  # noqa: F403
 from jxkernel.numpy.contractions import *  # noqa: F403
 from jxkernel.numpy.creation import *  # noqa: F403
 from jxkernel.numpy.host import *  # noqa: F403
@@ -56,6 +54,7 @@ from jxkernel.runtime import Array as ndarray
 if TYPE_CHECKING:
     from jxkernel.numpy import fft as fft
     from jxkernel.numpy import linalg as linalg
+    from jxkernel.numpy.array_api import *  # noqa: F403
     from jxkernel.numpy.bit_packing import *  # noqa: F403
     from jxkernel.numpy.convolutions import *  # noqa: F403
     from jxkernel.numpy.cross_products import *  # noqa: F403
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from jxkernel.numpy.statistics import *  # noqa: F403
     from jxkernel.numpy.windows import *  # noqa: F403
 _LATE_NAMES = {
+    "array_api": "__array_api_version__ __array_namespace_info__",
     "bit_packing": "packbits unpackbits",
     "convolutions": "convolve correlate",
     "cross_products": "cross",
@@ -125,7 +125,6 @@ __all__ = ["ndarray"]
 __all__ += ["fft", "linalg"]
 __all__ += " ".join(_LATE_NAMES.values()).split()  # pyright: ignore[reportUnsupportedDunderAll]
 __all__ += arithmetic.__all__
-__all__ += array_api.__all__
 __all__ += contractions.__all__
 __all__ += creation.__all__
 __all__ += host.__all__

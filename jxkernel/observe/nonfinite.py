@@ -7,7 +7,8 @@ from typing import Any
 
 from jxkernel.api.arguments import leaf_names
 from jxkernel.api.jit import jit, jit_state
-from jxkernel.compile import execute, nonfinite_error
+from jxkernel.compile import execute
+from jxkernel.compile.nonfinite import nonfinite_error
 from jxkernel.errors import NonFiniteError
 
 __all__ = ["find_nonfinite"]

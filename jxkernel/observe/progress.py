@@ -29,7 +29,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.numpy import arange, maximum
 from jxkernel.primitives.callback import debug_callback_p
 from jxkernel.primitives.elementwise.identity import stop_gradient
-from jxkernel.runtime import HostFunction
+from jxkernel.runtime.host_calls import HostFunction
 
 __all__ = ["Bar", "Curve", "Progress", "progress"]
 

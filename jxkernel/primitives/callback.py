@@ -23,13 +23,8 @@ from jxkernel.primitives.shape.broadcast import batch_to_front
 from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
-from jxkernel.runtime import (
-    HostCall,
-    HostFunction,
-    as_device_array,
-    call_on_host,
-    wait_for_order,
-)
+from jxkernel.runtime import as_device_array, wait_for_order
+from jxkernel.runtime.host_calls import HostCall, HostFunction, call_on_host
 
 __all__ = [
     "VMAP_METHODS",

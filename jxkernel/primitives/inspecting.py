@@ -13,8 +13,9 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.effects import DEBUG
 from jxkernel.core.primitive import Primitive
+from jxkernel.hlo import Inspection
 from jxkernel.primitives.sharding import rules
-from jxkernel.runtime import Inspection, as_device_array
+from jxkernel.runtime import as_device_array
 
 __all__ = ["inspect_sharding_p"]
 

@@ -12,7 +12,8 @@ from typing import Any, NewType
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.config import default_prng_impl, enable_custom_prng, legacy_prng_key
+from jxkernel._lazy import late_function
+from jxkernel.config import debug_key_reuse, default_prng_impl, enable_custom_prng, legacy_prng_key
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
 from jxkernel.numpy.creation import asarray, canonical_shape
@@ -27,7 +28,6 @@ from jxkernel.primitives.random_bits import threefry2x32
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.random.generators import GENERATORS, Generator
 from jxkernel.runtime import Array, ArrayImpl, Shard
-from jxkernel.transforms.key_reuse import checking_keys, note_view
 
 __all__ = [
     "Key",
@@ -47,6 +47,8 @@ __all__ = [
     "threefry_2x32",
     "wrap_key_data",
 ]
+
+note_view = late_function("jxkernel.transforms.key_reuse", "note_view")
 
 
 class KeyDType(dtypes.ExtendedDType):
@@ -150,7 +152,7 @@ class KeyArray(ExtendedArray, Array):
 
     def __getitem__(self, place: Any) -> "KeyArray":
         keys: Any = getitem(self, place)
-        if checking_keys():
+        if debug_key_reuse.value:
             note_view(self.key_data, keys.key_data, str(place))
         return keys
 
@@ -277,7 +279,7 @@ def checked_key_data(name: str, key: Any, *, uses: bool = True) -> tuple[Any, Ge
 
 def _used(name: str, key_data: Any) -> Any:
     """Mark a key as used, where reuse is looked for; ``fold_in`` may take a key many times."""
-    if not checking_keys() or name == "fold_in":
+    if not debug_key_reuse.value or name == "fold_in":
         return key_data
     return key_use_p.bind(key_data, by=name)
 
@@ -457,7 +459,7 @@ def clone(key: Any) -> Any:
     True
     """
     key_data, generator = _any_key_data("clone", key)
-    if checking_keys():
+    if debug_key_reuse.value:
         key_data = bitwise_or(key_data, np.uint32(0))
     return _wrapped_like(key, key_data, generator)
 

@@ -34,8 +34,6 @@ from jxkernel.runtime.clients import (
     plugin_states,
 )
 from jxkernel.runtime.failures import exception_behind, surfacing, unseen_failures
-from jxkernel.runtime.host_calls import HostCall, HostFunction, Inspection, call_on_host
-from jxkernel.runtime.lapack import prepare_lapack
 from jxkernel.runtime.multiprocess import forget, join, joined, leave, serve
 from jxkernel.runtime.ordering import (
     effects_barrier,
@@ -76,9 +74,6 @@ __all__ = [
     "ArrayImpl",
     "Backend",
     "Device",
-    "HostCall",
-    "HostFunction",
-    "Inspection",
     "Shard",
     "array_from_callback",
     "array_from_host",
@@ -90,7 +85,6 @@ __all__ = [
     "backend",
     "backends",
     "block_until_ready",
-    "call_on_host",
     "clear_backends",
     "default_backend",
     "default_device",
@@ -123,7 +117,6 @@ __all__ = [
     "place",
     "platform_of",
     "plugin_states",
-    "prepare_lapack",
     "previous_token",
     "print_environment_info",
     "process_count",

@@ -14,7 +14,7 @@ from typing import Any
 
 from jxkernel import config
 from jxkernel._jaxlib import SingleDeviceSharding, make_cpu_client
-from jxkernel.runtime.accelerators import start_plugin
+from jxkernel._lazy import late_function
 from jxkernel.runtime.multiprocess import joined, make_joined_cpu
 from jxkernel.runtime.plugins import (
     PluginError,
@@ -38,6 +38,8 @@ __all__ = [
     "plugin_states",
     "sharding_on",
 ]
+
+start_plugin = late_function("jxkernel.runtime.accelerators", "start_plugin")
 
 Backend = Any
 """A PJRT client of jaxlib."""

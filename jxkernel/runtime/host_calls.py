@@ -34,7 +34,6 @@ __all__ = [
     "FlatFunction",
     "HostCall",
     "HostFunction",
-    "Inspection",
     "call_on_host",
     "checked_results",
 ]
@@ -272,25 +271,3 @@ def call_on_host(
     outs = function(arrays, out_avals)
     device = next((_only_device(arg) for arg in args if arg._committed), None)
     return [array_from_host(out, aval, device) for out, aval in zip(outs, out_avals, strict=True)]
-
-
-class Inspection:
-    """A value of a module that somebody wants to know the sharding of.
-
-    Attributes:
-      callback: is given the sharding.
-      rank: the rank of the value.
-      name: from what XLA says of the value, its sharding; set by who compiles the module.
-    """
-
-    __slots__ = ("callback", "name", "rank")
-
-    def __init__(self, callback: Callable[[Any], None], rank: int) -> None:
-        self.callback = callback
-        self.rank = rank
-        self.name: Callable[[Any, int], Any] | None = None
-
-    def __call__(self, given: Any) -> None:
-        """Tell the callback what XLA says."""
-        assert self.name is not None, "set before the module is compiled"
-        self.callback(self.name(given, self.rank))

@@ -17,13 +17,13 @@ from weakref import finalize
 import numpy as np
 
 from jxkernel._jaxlib import ArrayImpl
-from jxkernel.config import debug_key_reuse, key_reuse_hook
+from jxkernel.config import key_reuse_hook
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal, Var, subjaxprs
 from jxkernel.errors import KeyReuseError
 from jxkernel.records import record
 from jxkernel.source import current_user_frame, user_frame
 
-__all__ = ["check_keys", "checking_keys", "clear", "consume_key", "note_view"]
+__all__ = ["check_keys", "clear", "consume_key", "note_view"]
 
 Path = tuple[Any, ...]
 
@@ -67,11 +67,6 @@ class _Signature:
 
     uses: dict[int, list[_Use]]
     forwards: dict[int, tuple[int, Path]]
-
-
-def checking_keys() -> bool:
-    """Whether keys are looked at."""
-    return debug_key_reuse.value
 
 
 def _overlap(first: Path, second: Path) -> bool:

@@ -30,13 +30,13 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import UndefinedPrimal, Zero
-from jxkernel.primitives.collective.lowering import lower_all_reduce, lower_axis_index
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.handled_axes import (
     manual_cast,
@@ -62,6 +62,9 @@ __all__ = [
     "vary",
     "vary_like",
 ]
+
+lower_all_reduce = late_function("jxkernel.primitives.collective.lowering", "lower_all_reduce")
+lower_axis_index = late_function("jxkernel.primitives.collective.lowering", "lower_axis_index")
 
 
 def less_axes(avals: Sequence[ShapedArray], out: ShapedArray, params: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
-from jxkernel.runtime import prepare_lapack
+from jxkernel.runtime.lapack import prepare_lapack
 
 __all__ = [
     "Argument",

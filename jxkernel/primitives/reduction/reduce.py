@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
+from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_jvp, zero_scalar
@@ -21,7 +22,6 @@ from jxkernel.primitives.elementwise.compare import eq, ne
 from jxkernel.primitives.elementwise.select import select_n
 from jxkernel.primitives.indexing.concatenate import concatenate
 from jxkernel.primitives.indexing.slicing import slice_in_dim
-from jxkernel.primitives.reduction.extremes import lower_extreme, lower_position
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.shape.broadcast import (
     accumulation_dtype,
@@ -59,6 +59,9 @@ __all__ = [
     "reduce_xor",
     "reduce_xor_p",
 ]
+
+lower_extreme = late_function("jxkernel.primitives.reduction.extremes", "lower_extreme")
+lower_position = late_function("jxkernel.primitives.reduction.extremes", "lower_position")
 
 NOT_LINEAR = Undefined("it is not linear in its operand")
 
