@@ -27,7 +27,7 @@ from jxkernel.primitives.sharding.constraints import (
     reshard_to,
     without_explicit_sharding,
 )
-from jxkernel.sharding import NamedSharding, PartitionSpec
+from jxkernel.sharding import AbstractMesh, NamedSharding, PartitionSpec
 from jxkernel.source import turned_back
 from jxkernel.transforms.partial_eval import is_split, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
@@ -179,7 +179,7 @@ def _pulled_back(
         ]
 
 
-def _as_cotangent(part: Any, aval: ShapedArray, mesh: Any) -> Any:
+def _as_cotangent(part: Any, aval: ShapedArray, mesh: AbstractMesh) -> Any:
     """Return what a rule gave for operands of which XLA decided, of the type of the cotangent."""
     if aval.explicit_sharding is None:
         return reshard_to(part, NamedSharding(mesh, PartitionSpec()))
