@@ -179,7 +179,7 @@ def _pulled_back(
         ]
 
 
-def _as_cotangent(part: Any, aval: ShapedArray, mesh: AbstractMesh) -> Any:
+def _as_cotangent(part: object, aval: ShapedArray, mesh: AbstractMesh) -> Any:
     """Return what a rule gave for operands of which XLA decided, of the type of the cotangent."""
     if aval.explicit_sharding is None:
         return reshard_to(part, NamedSharding(mesh, PartitionSpec()))
