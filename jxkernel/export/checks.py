@@ -1,14 +1,21 @@
 """What a program may hold that leaves its process, and how to insist on the rest."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from jxkernel.compile import Traced
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.lowering import LoweredProgram
 from jxkernel.records import record
+from jxkernel.sharding import NamedSharding
 
-__all__ = ["DisabledSafetyCheck", "check_effects", "check_portable", "check_takes_no_references"]
+__all__ = [
+    "DisabledSafetyCheck",
+    "check_effects",
+    "check_portable",
+    "check_sums",
+    "check_takes_no_references",
+]
 
 _CUSTOM_CALL = re.compile(r"stablehlo\.custom_call @([\w.$]+)")
 
@@ -59,6 +66,20 @@ def check_takes_no_references(traced: Traced) -> None:
         raise ValueError(
             f"{traced.fun_name} cannot be exported: it takes references or closes over some, which "
             "stay in this process. Export a function of their values that returns the new ones"
+        )
+
+
+def check_sums(name: str, closed: ClosedJaxpr, shardings: Iterable[NamedSharding | None]) -> None:
+    """Check that no argument or result is a sum over devices that is put off.
+
+    Raises:
+      ValueError: one is, and what the types of an exported program say would lose it.
+    """
+    types = [aval.explicit_sharding for aval in (*closed.in_avals, *closed.out_avals)]
+    if any(lies is not None and lies.spec.puts_off for lies in (*types, *shardings)):
+        raise ValueError(
+            f"{name} cannot be exported: the sharding of an argument or result is unreduced or "
+            "reduced. Make the sum inside: jxkernel.sharding.reshard(x, P(...))"
         )
 
 

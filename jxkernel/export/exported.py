@@ -26,6 +26,7 @@ from jxkernel.export.checks import (
     DisabledSafetyCheck,
     check_effects,
     check_portable,
+    check_sums,
     check_takes_no_references,
 )
 from jxkernel.export.devices import (
@@ -415,6 +416,7 @@ def _exported(
     closed = traced.program
     check_takes_no_references(traced)
     check_effects(traced.fun_name, closed)
+    check_sums(traced.fun_name, closed, (*shardings.ins, *shardings.outs))
     modules: dict[str, bytes] = {}
     for platform in platforms:
         lowered = lower_for_export(

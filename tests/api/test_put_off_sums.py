@@ -14,6 +14,7 @@ import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
 from jxkernel.errors import ShardingTypeError
+from jxkernel.export import export
 from jxkernel.sharding import AxisType, Mesh, NamedSharding, auto_axes, reshard
 from jxkernel.sharding import PartitionSpec as P
 
@@ -491,3 +492,14 @@ def test_beside_axes_that_xla_decides_about(eight_devices):
         out = jx.jit(lambda a: jnp.dot(a.T, a, out_sharding=SHARES))(a)
         assert kind(out) == "f32[4,4]{U:x}"
         np.testing.assert_allclose(summed(out + out), 2 * DATA.T @ DATA, rtol=1e-5)
+
+
+def test_a_program_of_shares_is_not_exported(explicit):
+    x = jx.device_put(DATA, NamedSharding(explicit, P("x")))
+    shares = lax.reduce_sum(x, (0,), out_sharding=SHARES)
+    with pytest.raises(ValueError, match="is unreduced or reduced"):
+        export(jx.jit(lambda a: a * 2))(shares)
+    with pytest.raises(ValueError, match="is unreduced or reduced"):
+        export(jx.jit(lambda a: lax.reduce_sum(a, (0,), out_sharding=SHARES)))(x)
+    inside = export(jx.jit(lambda a: reshard(lax.reduce_sum(a, (0,), out_sharding=SHARES), P())))(x)
+    np.testing.assert_allclose(inside.call(x), DATA.sum(0), rtol=1e-6)

@@ -223,7 +223,11 @@ def test_examples_of_an_outer_vmap_are_kept_apart(line):
         (lambda w, x: {"a": lax.axis_index("i")}, r"out_specs, \['a'\] of .*does not name 'i'"),
         (
             lambda w, x: lax.all_gather(x, "i", to="reduced"),
-            r"all_gather: to='reduced' is neither",
+            r"the spec P\(\) is not what its type .*\{R:i\} says of sums that are put off",
+        ),
+        (
+            lambda w, x: lax.all_gather(x, "i", to="whole"),
+            r"all_gather: to='whole' is none of 'varying', 'invarying' and 'reduced'",
         ),
         (lambda w, x: lax.pcast(w, "i", to="invarying"), r"pcast: there is no way to cast to"),
     ],
