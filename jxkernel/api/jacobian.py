@@ -384,7 +384,7 @@ class _Transposed:
         """
         *consts, cotangent = consts_and_cotangent
         leaves, structure = tree.flatten(cotangent)
-        wanted = [aval.cotangent().short() for aval in self.program.out_avals]
+        wanted = [aval.transposed().short() for aval in self.program.out_avals]
         found = [aval.short() for aval in map(abstractify, leaves)]
         if structure != self.out_tree or found != wanted:
             raise TypeError(

@@ -227,14 +227,20 @@ class ShapedArray:
         That of a value whose sum over devices is put off is the same on all of them; that of a
         value which is the same on all, and says so (``reduced``), is a sum that is put off.
         """
-        aval = self.tangent()
-        sharding = aval.explicit_sharding
+        return self.tangent().transposed()
+
+    def transposed(self) -> ShapedArray:
+        """Return the type that a linear function's transpose takes where the function gives this.
+
+        It is a cotangent's, but keeps integers.
+        """
+        sharding = self.explicit_sharding
         if sharding is None or not sharding.spec.puts_off:
-            return aval
+            return self
         spec = PartitionSpec(
-            *aval.entries, unreduced=sharding.spec.reduced, reduced=sharding.spec.unreduced
+            *self.entries, unreduced=sharding.spec.reduced, reduced=sharding.spec.unreduced
         )
-        return aval.update(explicit_sharding=sharding.update(spec=spec))
+        return self.update(explicit_sharding=sharding.update(spec=spec))
 
 
 def _as_shape(shape: Any) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ from jxkernel.core.explicit_sharding import (
     explicit_sharding_of,
     listed,
 )
-from jxkernel.core.primitive import Primitive
+from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.trace import place_in_source
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import AxisError, NoMeshError, ShardingTypeError
@@ -542,8 +542,14 @@ def _reshard_batch(
 
 reshard_p.define(evaluate=_reshard_evaluate)
 
+_EVALUATED = Undefined("it is evaluated alone, for arrays; programs hold reshard")
 shares_p = Primitive("reshard_sums").define(
-    sharding=AS_TYPED, abstract_eval=_reshard_abstract_eval, lower=_reshard_lower
+    sharding=AS_TYPED,
+    abstract_eval=_reshard_abstract_eval,
+    lower=_reshard_lower,
+    jvp=_EVALUATED,
+    transpose=_EVALUATED,
+    batch=_EVALUATED,
 )
 """``reshard`` of arrays that are sums which are put off, or become such: by a program."""
 
