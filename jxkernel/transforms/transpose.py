@@ -124,7 +124,9 @@ def _transpose_equation(
         else (atom.val if type(atom) is Literal else known[atom])
         for atom in eqn.invars
     ]
-    out = _listed(primitive, _pulled_back(primitive, ct, args, eqn.params), len(args))
+    out = _pulled_back(primitive, ct, args, eqn.params)
+    if out.__class__ is not list or len(out) != len(args):
+        out = _listed(primitive, out, len(args))
     for atom, part in zip(eqn.invars, out, strict=True):
         if part is not None and type(atom) is Var and atom in linear:
             _accumulate(cts, atom, part)
@@ -156,10 +158,12 @@ def _pulled_back(
     """
     rule = primitive.rule("transpose")
     try:
-        reduced = _reduced(args)
-        if not reduced:
+        sought = [arg.aval for arg in args if type(arg) is UndefinedPrimal]
+        # The cotangent of a value whose type says ``reduced`` is a sum that is put off.
+        named = [aval.reduced for aval in sought if aval.explicit_sharding is not None]
+        if not named or not any(named):
             return rule(ct, *args, **params)
-        with putting_off(reduced):
+        with putting_off(frozenset[Any]().union(*named)):
             return rule(ct, *args, **params)
     except ShardingTypeError:
         many = primitive.multiple_results
@@ -184,13 +188,6 @@ def _as_cotangent(part: object, aval: ShapedArray, mesh: AbstractMesh) -> Any:
     if aval.explicit_sharding is None:
         return reshard_to(part, NamedSharding(mesh, PartitionSpec()))
     return reshard_like(part, aval)
-
-
-def _reduced(args: Sequence[Any]) -> frozenset[Any]:
-    """Return the mesh axes over which a sum is put off that gives a cotangent sought."""
-    avals = [arg.aval for arg in args if type(arg) is UndefinedPrimal]
-    named = [aval.reduced for aval in avals if aval.explicit_sharding is not None]
-    return frozenset[Any]().union(*named) if named else frozenset()
 
 
 def _explicit_mesh(args: Sequence[Any]) -> Any:
