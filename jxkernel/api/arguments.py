@@ -16,6 +16,7 @@ from jxkernel._reprs import in_words
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.errors import ArgumentTypeError, ByteOrderError, NonHashableStaticArgumentError
 from jxkernel.records import record
+from jxkernel.tree import physical
 
 __all__ = [
     "Call",
@@ -288,7 +289,7 @@ def donation_vector(
     chosen = [(arg, number in numbers) for number, arg in enumerate(args)]
     chosen += [(named[name], name in names) for name in sorted(named)]
     return tuple(
-        [given for arg, given in chosen for _ in tree.leaves(arg, is_leaf=lambda x: x is None)]
+        [given for arg, given in chosen for _ in physical.leaves(arg, is_leaf=lambda x: x is None)]
     )
 
 
@@ -311,7 +312,7 @@ class Call:
         leaves = list(map(stand_in, self.flat))
         if all(new is old for new, old in zip(leaves, self.flat, strict=True)):
             return self
-        flat, in_tree = tree.flatten(self.in_tree.unflatten(leaves))
+        flat, in_tree = physical.flatten(self.in_tree.unflatten(leaves))
         return Call(flat, in_tree, self.static)
 
     def static_key(self) -> tuple[Any, ...]:
@@ -336,14 +337,14 @@ def rebuild(
 def split_call(args: tuple[Any, ...], kwargs: dict[str, Any], chosen: Parameters) -> Call:
     """Set static arguments aside and flatten the rest."""
     if not chosen.numbers and not chosen.names:
-        flat, in_tree = tree.flatten((args, kwargs))
+        flat, in_tree = physical.flatten((args, kwargs))
         return Call(flat, in_tree, ())
     positions = chosen.positions(len(args))
     static: list[tuple[Any, Any]] = [(i, args[i]) for i in sorted(positions)]
     static += [(name, kwargs[name]) for name in sorted(kwargs) if name in chosen.names]
     dynamic = tuple([arg for i, arg in enumerate(args) if i not in positions])
     named = {name: value for name, value in kwargs.items() if name not in chosen.names}
-    flat, in_tree = tree.flatten((dynamic, named))
+    flat, in_tree = physical.flatten((dynamic, named))
     return Call(flat, in_tree, tuple(static))
 
 
@@ -456,7 +457,7 @@ def leaf_names(fun: Callable[..., Any], call: Call) -> list[str]:
     static_positions = {key for key, _ in call.static if not isinstance(key, str)}
     dynamic_names = [name for i, name in enumerate(names) if i not in static_positions]
     paths = []
-    for path in tree.leaf_paths(call.in_tree):
+    for path in physical.leaf_paths(call.in_tree):
         which, entry, *rest = path
         if which.idx == 0:
             position = entry.idx

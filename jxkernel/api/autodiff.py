@@ -36,6 +36,7 @@ from jxkernel.runtime import ArrayImpl, as_device_array, own_result
 from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat
 from jxkernel.transforms.transpose import backward
+from jxkernel.tree import physical
 
 __all__ = [
     "check_reduce_axes",
@@ -158,7 +159,7 @@ def _value_and_grad(
     allow_int: bool,
 ) -> Any:
     positions = argument_positions(fun, argnums, len(args))
-    flat, in_tree = tree.flatten(tuple([args[position] for position in positions]))
+    flat, in_tree = physical.flatten(tuple([args[position] for position in positions]))
     refuse_references(f"grad of {name}", flat)
     avals = leaf_avals(f"the gradient of {name}", "args", flat, in_tree)
     if not allow_int:
@@ -299,11 +300,11 @@ class _FlatFunction:
     def __call__(self, *leaves: Any) -> list[Any]:
         result = self._fun(*self._in_tree.unflatten(leaves))
         value, aux = _split_aux(self._fun, result) if self._has_aux else (result, None)
-        value_leaves, self.value_tree = tree.flatten(value)
+        value_leaves, self.value_tree = physical.flatten(value)
         if self._may_return_references and has_references(value_leaves):
             self._returned = Returned(value)
-            value_leaves, self.value_tree = tree.flatten(self._returned.values(value))
-        aux_leaves, self.aux_tree = tree.flatten(aux)
+            value_leaves, self.value_tree = physical.flatten(self._returned.values(value))
+        aux_leaves, self.aux_tree = physical.flatten(aux)
         self.count = len(value_leaves)
         for index, leaf in enumerate(value_leaves):
             if not _is_array(leaf):
@@ -352,7 +353,7 @@ def _is_made_inside(leaf: Any) -> bool:
 
 def _no_tangent(value: Any) -> Any:
     """Return the tangent of what does not depend on the arguments."""
-    return tree.map(lambda leaf: instantiate(Zero.tangent_of(leaf)), value)
+    return physical.map(lambda leaf: instantiate(Zero.tangent_of(leaf)), value)
 
 
 @filtered
@@ -388,7 +389,7 @@ def vjp(
     """
     check_function("vjp", fun)
     check_reduce_axes("vjp", reduce_axes)
-    flat, in_tree = tree.flatten(primals)
+    flat, in_tree = physical.flatten(primals)
     if has_references(flat):
         return _vjp_taking(fun, primals, has_aux)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
@@ -460,7 +461,7 @@ def _cotangent_leaves(
     name: str, cotangent: Any, value_tree: Any, avals: Sequence[ShapedArray]
 ) -> list[Any]:
     cotangent = per_word("cotangent", f"the pullback of {name}", value_tree, avals, cotangent)
-    leaves, structure = tree.flatten(cotangent)
+    leaves, structure = physical.flatten(cotangent)
     if structure != value_tree:
         raise ValueError(
             f"the pullback of {name} needs a cotangent of the structure of the "
@@ -573,12 +574,12 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
             "jvp takes primals and tangents as tuples or lists, one entry per argument; got "
             f"{type(primals).__name__} and {type(tangents).__name__}"
         )
-    flat, in_tree = tree.flatten(primals)
+    flat, in_tree = physical.flatten(primals)
     if has_references(flat):
         return _jvp_taking(fun, primals, tangents, has_aux)
     name, avals = function_name(fun), [abstractify(leaf) for leaf in flat]
     tangents = per_word("tangent", f"jvp of {name}", in_tree, avals, tangents)
-    flat_tangents, tangent_tree = tree.flatten(tangents)
+    flat_tangents, tangent_tree = physical.flatten(tangents)
     if in_tree != tangent_tree:
         raise TypeError(
             f"jvp needs primals and tangents of one structure, got {in_tree} and {tangent_tree}"
@@ -648,7 +649,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     (9.0, 6.0, 60.0)
     """
     check_function("linearize", fun)
-    flat, in_tree = tree.flatten(primals)
+    flat, in_tree = physical.flatten(primals)
     if has_references(flat):
         return _linearize_taking(fun, primals, has_aux)
     flat_fun = _FlatFunction(fun, in_tree, has_aux, may_return_references=True)
@@ -750,7 +751,7 @@ class _Pushforward:
         who = f"the linearization of {self._name}"
         given = residuals_and_tangents[size:]
         given = per_word("tangent", who, self._in_tree, self._in_avals, given)
-        leaves, structure = tree.flatten(given)
+        leaves, structure = physical.flatten(given)
         if structure != self._in_tree:
             raise TypeError(f"{who} takes tangents of structure {self._in_tree}, got {structure}")
         checked = [

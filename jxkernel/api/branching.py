@@ -20,6 +20,7 @@ from jxkernel.higher_order.references import CapturedReferences, Ref, Taken
 from jxkernel.primitives.elementwise.arithmetic import clamp
 from jxkernel.primitives.elementwise.compare import ne
 from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.tree import physical
 
 __all__ = ["apply_chosen", "cond", "switch"]
 
@@ -192,7 +193,7 @@ def apply_chosen(
     Raises:
       TypeError: an operand is no tree of arrays, or the results' types differ.
     """
-    if any(isinstance(leaf, Ref) for leaf in tree.leaves(operands)):
+    if any(isinstance(leaf, Ref) for leaf in physical.leaves(operands)):
         branches, operands = _closing_over(branches, operands)
     try:
         return _apply(name, index, branches, operands, names)
@@ -212,7 +213,7 @@ def _join_all(
     operands: tuple[Any, ...],
 ) -> None:
     """Add what all branches use to what the first that uses a reference does."""
-    flat, in_tree = tree.flatten(operands)
+    flat, in_tree = physical.flatten(operands)
     avals = leaf_avals(name, "operands", flat, in_tree)
     for branch in branches:
         try:
@@ -225,7 +226,7 @@ def _closing_over(
     branches: Sequence[Callable[..., Any]], operands: tuple[Any, ...]
 ) -> tuple[list[Callable[..., Any]], tuple[Any, ...]]:
     """Return branches that close over the references among their operands, and the others."""
-    flat, structure = tree.flatten(operands)
+    flat, structure = physical.flatten(operands)
     refs = {i: leaf for i, leaf in enumerate(flat) if isinstance(leaf, Ref)}
 
     def closing(branch: Callable[..., Any]) -> Callable[..., Any]:
@@ -256,7 +257,7 @@ def _apply(
     operands: tuple[Any, ...],
     names: Sequence[str],
 ) -> Any:
-    flat, in_tree = tree.flatten(operands)
+    flat, in_tree = physical.flatten(operands)
     avals = leaf_avals(name, "operands", flat, in_tree)
     traced = [trace_function(name, branch, branch, in_tree, avals) for branch in branches]
     wanted = _joint_types(name, branches, traced, names)
@@ -280,7 +281,7 @@ def _joint_types(
     for one, other, label in zip(traced, branches, names, strict=True):
         if one.out_tree == first.out_tree:
             continue
-        mismatch = tree.structure_mismatch(first.out_tree, one.out_tree)
+        mismatch = physical.structure_mismatch(first.out_tree, one.out_tree)
         raise TypeError(
             f"{name} needs branches whose results have one structure. "
             f"{mismatch.describe(_label(names[0], branches[0]), _label(label, other))}"
@@ -289,7 +290,7 @@ def _joint_types(
     for leaf, column in enumerate(zip(*[one.out_avals for one in traced], strict=True)):
         together = _joint_type(column)
         if together is None:
-            path = tree.keystr(tree.leaf_paths(first.out_tree)[leaf])
+            path = tree.keystr(physical.leaf_paths(first.out_tree)[leaf])
             listed = ", ".join(
                 f"{aval.short()} from {_label(label, branch)}"
                 for aval, label, branch in zip(column, names, branches, strict=True)

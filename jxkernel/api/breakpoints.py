@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from types import FrameType
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.callbacks import debug_callback
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import hide_internal_frames
+from jxkernel.tree import physical
 
 __all__ = ["breakpoint"]
 
@@ -111,7 +111,7 @@ def _variables(frame: FrameType, more: Mapping[str, Any]) -> tuple[dict[str, Any
 
 def _is_of_arrays(value: Any) -> bool:
     try:
-        leaves = tree.leaves(value)
+        leaves = physical.leaves(value)
         for leaf in leaves:
             abstractify(leaf)
     except Exception:  # whatever a user's variable does when it is looked at

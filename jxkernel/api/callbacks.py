@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import config, dtypes, tree
+from jxkernel import config, dtypes
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify, has_aval
@@ -23,6 +23,7 @@ from jxkernel.primitives.callback import (
     pure_callback_p,
 )
 from jxkernel.runtime.host_calls import HostFunction
+from jxkernel.tree import physical
 
 __all__ = ["bind_debug_callback", "debug_callback", "io_callback", "pure_callback"]
 
@@ -204,7 +205,7 @@ def bind_debug_callback(
     ordered: bool,
 ) -> None:
     """Bind the primitive of ``debug.callback`` for trees of arrays and other values."""
-    leaves, structure = tree.flatten((args, kwargs))
+    leaves, structure = physical.flatten((args, kwargs))
     arrays, merge = _arrays_and_others(leaves)
 
     def call(values: Sequence[Any]) -> tuple[()]:
@@ -251,14 +252,14 @@ def _prepared(
     """Return flat arguments, the flat function, and the types and structure of its results."""
     check_callable(kind, "callback", callback)
     name = function_name(callback)
-    leaves, in_tree = tree.flatten((args, kwargs))
+    leaves, in_tree = physical.flatten((args, kwargs))
     leaf_avals(kind, "arguments", leaves, in_tree)
-    announced_leaves, out_tree = tree.flatten(announced)
+    announced_leaves, out_tree = physical.flatten(announced)
     avals = tuple([_announced_aval(kind, leaf) for leaf in announced_leaves])
 
     def call(arrays: Sequence[Any]) -> list[Any]:
         positional, named = in_tree.unflatten(arrays)
-        outs, structure = tree.flatten(HostFunction.ask(callback, *positional, **named))
+        outs, structure = physical.flatten(HostFunction.ask(callback, *positional, **named))
         if structure != out_tree:
             raise TypeError(
                 f"the callback {name} returned {structure}, where result_shape_dtypes announced "

@@ -18,6 +18,7 @@ from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.sharding.constraints import reshard_like
 from jxkernel.records import record
 from jxkernel.transforms.stage import trace_flat
+from jxkernel.tree import physical
 
 __all__ = ["LoopBody", "check_carry_structure", "convert_to", "converting", "settle_carry"]
 
@@ -124,7 +125,7 @@ def settle_carry(
         current = nearer
     for leaf, aval in enumerate(settled):
         if aval is None:
-            path = body.path(tree.leaf_paths(structure)[leaf])
+            path = body.path(physical.leaf_paths(structure)[leaf])
             raise _type_error(body.loop, path, current[leaf], after[leaf])
     return current
 
@@ -173,7 +174,7 @@ def check_carry_structure(body: LoopBody, expected: Any, found: Any) -> None:
     """
     if expected == found:
         return
-    mismatch = tree.structure_mismatch(expected, found)
+    mismatch = physical.structure_mismatch(expected, found)
     raise CarryTypeError(
         body.loop,
         body.path(mismatch.path),

@@ -26,6 +26,7 @@ from jxkernel.higher_order.check import Text, check_p
 from jxkernel.higher_order.jit import call
 from jxkernel.primitives.elementwise.bits import bitwise_not
 from jxkernel.source import Frame
+from jxkernel.tree import physical
 
 __all__ = [
     "Error",
@@ -195,7 +196,7 @@ def _check(
             f"{name} takes a boolean scalar, got {found}: reduce an array with .all(), and compare "
             "a number"
         )
-    values, structure = tree.flatten((args, kwargs))
+    values, structure = physical.flatten((args, kwargs))
     for value in values:
         try:
             abstractify(value)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.arguments import (
     Call,
     Parameters,
@@ -28,6 +27,7 @@ from jxkernel.higher_order.checkpoint import (
 )
 from jxkernel.higher_order.references import CapturedReferences, Ref, Taken
 from jxkernel.primitives.contraction.dot_general import dot_general_p
+from jxkernel.tree import physical
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
 
@@ -119,7 +119,7 @@ def _of_dynamic(fun: Callable[..., Any], call: Call) -> Callable[..., Any]:
     """Return a function of the arguments of a call that are not static."""
 
     def apply(positional: Any, named: dict[str, Any]) -> Any:
-        leaves = tree.leaves((positional, named))
+        leaves = physical.leaves((positional, named))
         given, keywords = rebuild(call.in_tree, call.static, leaves)
         return fun(*given, **keywords)
 
@@ -184,7 +184,7 @@ def _check_flags(prevent_cse: Any) -> None:
     if isinstance(prevent_cse, bool):
         return
     if isinstance(prevent_cse, (tuple, list)):
-        others = [leaf for leaf in tree.leaves(prevent_cse) if not isinstance(leaf, bool)]
+        others = [leaf for leaf in physical.leaves(prevent_cse) if not isinstance(leaf, bool)]
         if not others:
             return
         prevent_cse = others[0]
@@ -204,13 +204,13 @@ def _flags(prevent_cse: Any, in_tree: Any) -> PreventCse:
         return prevent_cse
     positional, named = in_tree.unflatten([True] * in_tree.num_leaves)
     try:
-        flags = tree.leaves(tree.tree_broadcast_prefix(tuple(prevent_cse), positional))
+        flags = physical.leaves(physical.broadcast_prefix(tuple(prevent_cse), positional))
     except ValueError as error:
         raise ValueError(
             "checkpoint prevent_cse must have the structure of the positional arguments that are "
             f"not static, or of a prefix: {error}"
         ) from None
-    return (*flags, *tree.leaves(named))
+    return (*flags, *physical.leaves(named))
 
 
 remat = checkpoint
@@ -225,7 +225,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
     Linear: the derivative is the identity.
     """
-    return tree.map(lambda leaf: name_p.bind(leaf, name=name), x)
+    return physical.map(lambda leaf: name_p.bind(leaf, name=name), x)
 
 
 def _everything_saveable(*_: Any, **__: Any) -> bool:

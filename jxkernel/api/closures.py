@@ -14,6 +14,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import has_tangent
 from jxkernel.primitives.shape.broadcast import instantiate
+from jxkernel.tree import physical
 
 __all__ = ["closure_convert", "custom_gradient"]
 
@@ -48,7 +49,7 @@ def closure_convert(
     2.0
     """
     check_callable("closure_convert", "fun", fun)
-    flat, in_tree = tree.flatten(example_args)
+    flat, in_tree = physical.flatten(example_args)
     name = function_name(fun)
     avals = leaf_avals(f"closure_convert of {name}", "example_args", flat, in_tree)
     traced = trace_function("closure_convert", fun, fun, in_tree, avals)
@@ -60,7 +61,7 @@ def closure_convert(
 
     def converted(*args_and_values: Any) -> Any:
         """Apply the function to arguments and closed-over values."""
-        leaves, structure = tree.flatten(args_and_values[:count])
+        leaves, structure = physical.flatten(args_and_values[:count])
         given = list(args_and_values[count:])
         found = [abstractify(leaf) for leaf in leaves]
         same = [(aval.shape, aval.dtype) for aval in found] == wanted
@@ -109,7 +110,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     def there(*args: Any) -> tuple[Any, Any]:
         out, pullback = _pair(fun, args)
-        leaves, out_tree = tree.flatten(out)
+        leaves, out_tree = physical.flatten(out)
         avals = [abstractify(leaf).tangent() for leaf in leaves]
         smooth = [has_tangent(abstractify(leaf)) for leaf in leaves]
         one = len(args) == 1
@@ -124,7 +125,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
             return (pulled,) if one and not isinstance(pulled, (tuple, list)) else tuple(pulled)
 
         moving = [aval for aval, flag in zip(avals, smooth, strict=True) if flag]
-        in_tree = tree.structure((0,) * len(moving))
+        in_tree = physical.structure((0,) * len(moving))
         traced = trace_function("custom_gradient", pull, pull, in_tree, moving)
         way = _Pullback(traced.closed, traced.out_tree, smooth)
         return out, tree.Partial(way, *traced.closed.consts)
@@ -158,7 +159,7 @@ class _Pullback:
 
     def __call__(self, *consts_and_cotangent: Any) -> Any:
         *consts, cotangent = consts_and_cotangent
-        leaves = tree.leaves(cotangent)
+        leaves = physical.leaves(cotangent)
         given = [ct for ct, flag in zip(leaves, self._smooth, strict=True) if flag]
         return self._out_tree.unflatten(eval_jaxpr(self._closed.jaxpr, consts, *given))
 

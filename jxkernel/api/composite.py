@@ -5,12 +5,12 @@ from functools import update_wrapper
 from operator import index
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.composite import bind_composite
 from jxkernel.higher_order.foreign import attribute_text
+from jxkernel.tree import physical
 
 __all__ = ["composite"]
 
@@ -48,7 +48,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
 
     def composed(*args: Any, **attributes: Any) -> Any:
         try:
-            flat, in_tree = tree.flatten(args)
+            flat, in_tree = physical.flatten(args)
             avals = leaf_avals("composite", "args", flat, in_tree)
             if evaluating() and any(map(callable, attributes.values())):
                 # No operation has a function as an attribute, and here none need be made.

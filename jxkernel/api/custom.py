@@ -22,7 +22,7 @@ from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
-from jxkernel.core.key_data import key_data_axes
+from jxkernel.core.key_data import ExtendedArray, key_data_axes
 from jxkernel.core.trace import evaluating, place_in_source
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import NondiffTracerError
@@ -33,6 +33,7 @@ from jxkernel.higher_order.remat_opt import optimized_forward
 from jxkernel.primitives.elementwise.convert import convert_element_type, stage
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
 from jxkernel.records import record
+from jxkernel.tree import physical
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -97,7 +98,7 @@ class _Custom(Carrier):
             raise
 
     def _traced(self, given: tuple[Any, ...]) -> Any:
-        functions = [leaf for leaf in tree.leaves(given) if callable(leaf)]
+        functions = [leaf for leaf in physical.leaves(given) if callable(leaf)]
         closed = closed_over_references(self.fun, *self._rules(), *functions)
         closed = [ref for ref in closed if id(ref) not in self._lent]
         if closed or has_references(given):
@@ -188,7 +189,7 @@ class _Results:
           TypeError: one is no array and no number, or the structure is not that of an earlier
             result.
         """
-        leaves, structure = tree.flatten(out)
+        leaves, structure = physical.flatten(out)
         for index, leaf in enumerate(leaves):
             check_result(name, structure, index, leaf)
         if self.structure is not None and structure != self.structure:
@@ -273,12 +274,12 @@ class custom_jvp(_Custom):
 
         def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
             out = self(*primals)
-            total = tree.map(Zero.tangent_of, out)
+            total = physical.map(Zero.tangent_of, out)
             for rule, tangent in zip(jvps, tangents, strict=True):
                 if rule is not None:
                     part = rule(tangent, out, *primals)
-                    total = tree.map(add_tangents, total, part)
-            return out, tree.map(instantiate, total)
+                    total = physical.map(add_tangents, total, part)
+            return out, physical.map(instantiate, total)
 
         self.defjvp(jvp)
 
@@ -296,7 +297,7 @@ class custom_jvp(_Custom):
         def jvp(*args: Any) -> Any:
             *nondiff, (values, *primals), (moving, *tangents) = args
             if not self.symbolic_zeros:
-                leaves, structure = tree.flatten(primals)
+                leaves, structure = physical.flatten(primals)
                 explicit = [instantiate(t) for t in structure.flatten_up_to(tangents)]
                 avals = [abstractify(x) for x in leaves]
                 tangents = per_key(structure, avals, structure.unflatten(explicit))
@@ -336,8 +337,8 @@ class custom_jvp(_Custom):
         def flat(operands: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             hidden, leaves = call.split(operands)
             primals, moving = call.in_tree.unflatten(leaves), call.in_tree.unflatten(tangents)
-            if not self.symbolic_zeros:
-                moving = per_key(call.in_tree, [abstractify(x) for x in leaves], moving)
+            avals = [abstractify(x) for x in leaves]
+            moving = per_key(call.in_tree, avals, moving, symbolic=self.symbolic_zeros)
             pair = self._pair(rule, rule(*call.nondiff(hidden), primals, moving))
             outs = results.flatten(self.name, pair[0], function_name(rule))
             return outs, self._tangents(rule, pair[1], outs, results.structure)
@@ -350,7 +351,7 @@ class custom_jvp(_Custom):
         what = f"the jvp rule {function_name(rule)} of {self.name}"
         avals = [abstractify(out) for out in outs]
         tangent = per_word("result's tangent", what, structure, avals, tangent)
-        leaves, found = tree.flatten(tangent)
+        leaves, found = physical.flatten(tangent)
         if found != structure:
             raise TypeError(
                 f"{what} must return a result and a tangent of one structure, got {structure} and "
@@ -494,10 +495,10 @@ class custom_vjp(_Custom):
             return refs.run(values, lambda: self.fun(*refs.full(args)))
 
         def fwd(values: Any, *args: Any) -> tuple[Any, list[Any]]:
-            values = tree.map(_without_flag, values, is_leaf=_is_flagged)
+            values = physical.map(_without_flag, values, is_leaf=_is_flagged)
             pair, after = refs.run(values, lambda: own_fwd(*refs.full(args)))
             result, residuals = self._pair(own_fwd, pair)
-            leaves, structure = tree.flatten(residuals)
+            leaves, structure = physical.flatten(residuals)
             held[:] = structure, [leaf if type(leaf) is Ref else None for leaf in leaves]
             return (result, after), [leaf for leaf in leaves if type(leaf) is not Ref]
 
@@ -549,9 +550,12 @@ class custom_vjp(_Custom):
             given = operands
             if self.symbolic_zeros:
                 given = [CustomVJPPrimal(*each) for each in zip(operands, active, strict=True)]
-            pair = self._pair(fwd, fwd(*call.arguments((), given)))
+            args = call.arguments((), given)
+            if self.symbolic_zeros:
+                args = tree.map(_marked_whole, args)
+            pair = self._pair(fwd, fwd(*args))
             outs = results.flatten(self.name, pair[0], function_name(fwd))
-            residuals, structure = tree.flatten(pair[1])
+            residuals, structure = physical.flatten(pair[1])
             for index, leaf in enumerate(residuals):
                 check_result(f"{function_name(fwd)} (its residuals)", structure, index, leaf)
             back = _WayBack(self, call, results.structure, structure, outs, operands)
@@ -562,6 +566,14 @@ class custom_vjp(_Custom):
 
 def _is_flagged(value: Any) -> bool:
     return isinstance(value, CustomVJPPrimal)
+
+
+def _marked_whole(leaf: Any) -> Any:
+    """Return keys whose key data is marked as marked keys, and any other leaf as it is."""
+    if not isinstance(leaf, ExtendedArray):
+        return leaf
+    marked = leaf.key_data
+    return CustomVJPPrimal(leaf.with_key_data(marked.value), marked.perturbed)
 
 
 def _without_flag(value: Any) -> Any:
@@ -602,8 +614,7 @@ class _WayBack:
             for aval in self._out_avals
         ]
         cotangent = self._out_tree.unflatten(full)
-        if not symbolic:
-            cotangent = per_key(self._out_tree, self._out_avals, cotangent)
+        cotangent = per_key(self._out_tree, self._out_avals, cotangent, symbolic=symbolic)
         pulled = bwd(*self._call.nondiff(()), self._residual_tree.unflatten(residuals), cotangent)
         return self._checked(bwd, pulled)
 
@@ -619,8 +630,8 @@ class _WayBack:
                 f"{what} must return a tuple with one cotangent for each of the {count} "
                 f"differentiated arguments, got a {found}{length}: return (ct,) for one"
             )
-        leaves = tree.leaves(_shaped_like(what, in_tree, tuple(pulled)))
-        paths = tree.leaf_paths(in_tree)
+        leaves = physical.leaves(_shaped_like(what, in_tree, tuple(pulled)))
+        paths = physical.leaf_paths(in_tree)
         return [
             self._cotangent(what, leaf, aval, path)
             for leaf, aval, path in zip(leaves, self._arg_avals, paths, strict=True)
@@ -663,7 +674,7 @@ def _shaped_like(what: str, structure: Any, cotangents: Any) -> Any:
       TypeError: they have another.
     """
     full = _broadcast(structure, cotangents)
-    for mismatch in tree.mismatches(structure, full, exact=True):
+    for mismatch in physical.mismatches(structure, full, exact=True):
         raise TypeError(
             f"{what} must return cotangents shaped like the arguments. "
             f"{mismatch.describe('the arguments', 'the result')}"
@@ -681,11 +692,10 @@ def _broadcast(structure: Any, cotangents: Any) -> Any:
         return structure.unflatten([_ZERO])
     if node is None:
         return cotangents
-    if not tree.is_tree_node(type(cotangents)):
-        return structure.unflatten([cotangents] * structure.num_leaves)
     if type(cotangents) is not node[0]:
-        return cotangents
-    parts, level = tree.flatten(cotangents, is_leaf=lambda x: x is not cotangents)
+        whole = tree.is_tree_node(type(cotangents))
+        return cotangents if whole else structure.unflatten([cotangents] * structure.num_leaves)
+    parts, level = physical.flatten(cotangents, is_leaf=lambda x: x is not cotangents)
     children = structure.children()
     if len(parts) != len(children):
         return cotangents

@@ -15,6 +15,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.custom_vmap import BatchRule, bind_custom_vmap
 from jxkernel.runtime import as_device_array
+from jxkernel.tree import physical
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 
@@ -86,7 +87,7 @@ class custom_vmap(Carrier):
             )
         try:
             given = positional_arguments("custom_vmap", self.fun, args, kwargs)
-            flat, in_tree = tree.flatten(given)
+            flat, in_tree = physical.flatten(given)
             if evaluating():
                 return self.fun(*in_tree.unflatten([_as_array(x) for x in flat]))
             who = f"the custom_vmap function {self.name}"
@@ -95,7 +96,7 @@ class custom_vmap(Carrier):
 
             def fun(*leaves: Any) -> list[Any]:
                 out = self.fun(*in_tree.unflatten([_as_array(x) for x in leaves]))
-                flat_out, structure = tree.flatten(out)
+                flat_out, structure = physical.flatten(out)
                 for index, leaf in enumerate(flat_out):
                     check_result(self.name, structure, index, leaf)
                 results[:] = [structure]
@@ -121,7 +122,7 @@ class custom_vmap(Carrier):
             assert rule is not None, "checked by the call"
             function = trace_function("custom_vmap", self.fun, traced, in_tree, avals)
             results[:] = [function.out_tree]
-            flags = list(in_tree.unflatten(batched))
+            flags = list(physical.logical(in_tree).unflatten(batched))
             pair = rule(size, flags, *in_tree.unflatten([_as_array(x) for x in args]))
             what = f"the vmap rule {function_name(rule)} of {self.name}"
             leaves, out_flags = _checked(what, self.name, function.out_tree, pair)
@@ -161,14 +162,14 @@ def _checked(what: str, name: str, expected: Any, pair: Any) -> tuple[list[Any],
             f"{what} must return a pair (result, out_batched), got {pair!r:.100} of type "
             f"{type(pair).__name__}"
         )
-    leaves, structure = tree.flatten(pair[0])
+    leaves, structure = physical.flatten(pair[0])
     flags, flag_structure = tree.flatten(pair[1])
     if structure != expected:
         raise ValueError(
             f"{what} must return a result of the structure that {name} returns, {expected}, and "
             f"returned {structure}"
         )
-    if structure != flag_structure:
+    if physical.logical(structure) != flag_structure:
         raise ValueError(
             f"{what} must return a boolean for each array of its result: the result has structure "
             f"{structure}, and out_batched {flag_structure}"
@@ -186,7 +187,7 @@ def _check_axis(
     Raises:
       ValueError: one has not.
     """
-    for path, leaf, flag in zip(tree.leaf_paths(structure), leaves, flags, strict=True):
+    for path, leaf, flag in zip(physical.leaf_paths(structure), leaves, flags, strict=True):
         aval = abstractify(leaf)
         if flag and aval.shape[:1] != (size,):
             raise ValueError(
@@ -217,11 +218,11 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
     function = custom_vmap(f)
 
     def one_by_one(axis_size: int, in_batched: list[Any], *args: Any) -> tuple[Any, Any]:
-        leaves, structure = tree.flatten(args)
-        flags = tree.leaves(in_batched)
+        leaves, structure = physical.flatten(args)
+        flags = physical.leaves(in_batched)
         if not any(flags):
             out = function(*args)
-            return out, tree.map(lambda _: False, out)
+            return out, physical.map(lambda _: False, out)
 
         def one(batched: list[Any]) -> Any:
             given = iter(batched)
@@ -229,7 +230,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
             return function(*structure.unflatten(each))
 
         out = map(one, [x for x, flag in zip(leaves, flags, strict=True) if flag])
-        return out, tree.map(lambda _: True, out)
+        return out, physical.map(lambda _: True, out)
 
     function.def_vmap(one_by_one)
     return function

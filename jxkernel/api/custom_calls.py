@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.arguments import Parameters, function_name, static_name
 from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.references import Ref
+from jxkernel.tree import physical
 
 __all__ = [
     "CustomCall",
@@ -85,9 +85,9 @@ class CustomCall:
         """
         where = sorted(nondiff.positions(len(args)))
         kept = tuple([arg for place, arg in enumerate(args) if place not in where])
-        leaves, in_tree = tree.flatten(kept)
+        leaves, in_tree = physical.flatten(kept)
         avals = leaf_avals(f"the {kind} function {function_name(fun)}", "args", leaves, in_tree)
-        places = tree.flatten([args[place] for place in where])
+        places = physical.flatten([args[place] for place in where])
         hidden = [leaf for leaf in places[0] if isinstance(leaf, Tracer)]
         return cls(len(args), where, places, in_tree, avals), hidden, leaves
 
@@ -95,7 +95,7 @@ class CustomCall:
         """Return the name of the first parameter that is not differentiated and is traced."""
         held = zip(self._nondiff, self._rest.unflatten(self._places), strict=True)
         for place, value in held:
-            if any(leaf is _TRACED for leaf in tree.leaves(value)):
+            if any(leaf is _TRACED for leaf in physical.leaves(value)):
                 return static_name(fun, place)
         return None
 
@@ -181,6 +181,6 @@ def _held_by(value: Any) -> Iterable[Any]:
         held += getattr(getattr(value, "__self__", value), "__dict__", {}).values()
     if isinstance(value, dict):
         held += value.values()
-    elif not callable(value) and tree.is_tree_node(type(value)):
-        held += [leaf for leaf in tree.leaves(value) if leaf is not value]
+    elif not callable(value):
+        held += [leaf for leaf in physical.leaves(value) if leaf is not value]
     return held

@@ -9,7 +9,6 @@ closes over there is none, as of all that it closes over.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.core.avals import abstractify
 from jxkernel.core.trace import place_in_source
 from jxkernel.core.zeros import Zero
@@ -18,13 +17,14 @@ from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp
 from jxkernel.higher_order.references import Lent, Ref
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.shape.broadcast import instantiate
+from jxkernel.tree import physical
 
 __all__ = ["ReferencesOfCall", "has_references"]
 
 
 def has_references(arg: Any) -> bool:
     """Whether an argument is a reference, or a tree with references in it."""
-    return any(type(leaf) is Ref for leaf in tree.leaves(arg))
+    return any(type(leaf) is Ref for leaf in physical.leaves(arg))
 
 
 class _Argument:
@@ -41,7 +41,7 @@ class _Argument:
     __slots__ = ("refs", "structure")
 
     def __init__(self, arg: Any) -> None:
-        leaves, self.structure = tree.flatten(arg)
+        leaves, self.structure = physical.flatten(arg)
         self.refs = {at: leaf for at, leaf in enumerate(leaves) if type(leaf) is Ref}
 
     def others(self, arg: Any) -> tuple[Any, ...]:
@@ -145,7 +145,7 @@ class ReferencesOfCall:
     def values(self) -> list[Any]:
         """Return what the references hold; by what is closed over nothing is differentiated."""
         held = [ref.read() for ref in self.refs]
-        closed = [tree.map(self._undifferentiated, value) for value in held[self.inside :]]
+        closed = [physical.map(self._undifferentiated, value) for value in held[self.inside :]]
         return [*held[: self.inside], *closed]
 
     def _undifferentiated(self, value: Any) -> Any:
@@ -177,7 +177,7 @@ class ReferencesOfCall:
           call: takes a function from a reference to that of its tangent.
         """
         moving = {
-            id(ref): Ref(tree.map(instantiate, tangent, is_leaf=_is_zero))
+            id(ref): Ref(physical.map(instantiate, tangent, is_leaf=_is_zero))
             for ref, tangent in zip(self.refs[: self.inside], tangents, strict=False)
         }
         result, after = self.run(values, lambda: call(lambda ref: moving[id(ref)]))
@@ -185,7 +185,7 @@ class ReferencesOfCall:
             ref.read() if ref.binding().is_written else tangent
             for ref, tangent in zip(moving.values(), tangents, strict=False)
         ]
-        still = [tree.map(Zero.tangent_of, value) for value in after[self.inside :]]
+        still = [physical.map(Zero.tangent_of, value) for value in after[self.inside :]]
         return result, after, [*moved, *still]
 
     def write(self, after: Sequence[Any]) -> None:
@@ -196,7 +196,7 @@ class ReferencesOfCall:
 
     def write_past(self, before: Sequence[Any], after: Sequence[Any]) -> None:
         """Write likewise, where no rule says what the derivative is: it stays what it was."""
-        self.write([tree.map(_replaced, *pair) for pair in zip(before, after, strict=True)])
+        self.write([physical.map(_replaced, *pair) for pair in zip(before, after, strict=True)])
 
 
 def _is_zero(value: Any) -> bool:

@@ -23,6 +23,7 @@ from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered
 from jxkernel.records import record
+from jxkernel.tree import physical
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
 
@@ -100,7 +101,7 @@ def _check_orders(
             cotangent = _directions(f(*args), random)
 
             def pulled(*x: Any) -> Any:
-                return [ct for ct in tree.leaves(vjp(f, *x)[1](cotangent)) if _moves(ct)]
+                return [ct for ct in physical.leaves(vjp(f, *x)[1](cotangent)) if _moves(ct)]
 
             what = f"the cotangents of {name}"
             _check_orders(pulled, args, order + 1, last, modes, options, what)
@@ -235,7 +236,7 @@ class _Check:
         opening: str = "",
     ) -> "_Check":
         """Return the check of a function at a point, with what is None chosen by precision."""
-        leaves, structure = tree.flatten(tuple(args))
+        leaves, structure = physical.flatten(tuple(args))
         avals = leaf_avals("check_grads", "args", leaves, structure)
         unit = max([_unit(aval) for aval in avals] or [_unit(abstractify(1.0))])
         atol, rtol, eps = options
@@ -282,7 +283,7 @@ def _unit(aval: ShapedArray) -> float:
 def _leaf_names(f: Function, structure: Any) -> list[str]:
     known = parameter_names(f)
     names = []
-    for path in tree.leaf_paths(structure):
+    for path in physical.leaf_paths(structure):
         entry: Any = path[0]
         root = known[entry.idx] if entry.idx < len(known) else f"args[{entry.idx}]"
         names.append(root + tree.keystr(path[1:]))
@@ -295,7 +296,7 @@ def _moves(x: Any) -> bool:
 
 def _directions(values: Any, random: np.random.Generator) -> Any:
     """Return a random tangent (or cotangent) for each array; ``float0`` zeros for integers."""
-    return tree.map(lambda x: _direction(abstractify(x), random), values)
+    return physical.map(lambda x: _direction(abstractify(x), random), values)
 
 
 def _direction(aval: ShapedArray, random: np.random.Generator) -> Any:
@@ -323,7 +324,7 @@ def _differences(f: Function, args: Any, tangents: Any, eps: float) -> list[Any]
         return (wide + step * np.asarray(t).astype(wide.dtype)).astype(x.dtype)
 
     ahead, behind = (
-        tree.leaves(f(*tree.map(lambda x, t, step=step: moved(x, t, step), args, tangents)))
+        physical.leaves(f(*physical.map(lambda x, t, step=step: moved(x, t, step), args, tangents)))
         for step in (eps, -eps)
     )
     return [
@@ -343,7 +344,7 @@ def _check_forward(f: Function, f_jvp: Function, args: tuple[Any, ...], check: _
     _check_value(f, args, value, check)
     if _first_wrong(f, args, moved, tangents, check) is None:
         return
-    flat, structure = tree.flatten(tangents)
+    flat, structure = physical.flatten(tangents)
     for place, name in enumerate(check.names):
         if not _moves(flat[place]):
             continue
@@ -364,23 +365,23 @@ def _first_wrong(
     f: Function, args: tuple[Any, ...], moved: Any, tangents: Any, check: _Check
 ) -> tuple[str, Any, Any] | None:
     """Return path and both derivatives of the first result whose derivative is wrong."""
-    leaves, structure = tree.flatten(moved)
+    leaves, structure = physical.flatten(moved)
     expected = _differences(f, args, tangents, check.eps)
-    for path, got, wanted in zip(tree.leaf_paths(structure), leaves, expected, strict=True):
+    for path, got, wanted in zip(physical.leaf_paths(structure), leaves, expected, strict=True):
         if wanted is not None and not check.near(got, wanted):
             return tree.keystr(path), got, wanted
     return None
 
 
 def _check_value(f: Function, args: tuple[Any, ...], value: Any, check: _Check) -> None:
-    expected, structure = tree.flatten(f(*args))
-    found, found_structure = tree.flatten(value)
+    expected, structure = physical.flatten(f(*args))
+    found, found_structure = physical.flatten(value)
     if structure != found_structure:
         raise AssertionError(
             f"{check.opening}{check.name}: the derivative's value has structure {found_structure}, "
             f"and the function's {structure}"
         )
-    for path, got, wanted in zip(tree.leaf_paths(structure), found, expected, strict=True):
+    for path, got, wanted in zip(physical.leaf_paths(structure), found, expected, strict=True):
         if not _moves(wanted) or check.near(got, np.asarray(wanted)):
             continue
         raise AssertionError(
@@ -394,19 +395,19 @@ def _check_backward(f: Function, f_vjp: Function, args: tuple[Any, ...], check: 
     value, pullback = f_vjp(*args)
     _check_value(f, args, value, check)
     cotangent = _directions(value, check.random)
-    pulled = tree.leaves(pullback(cotangent))
+    pulled = physical.leaves(pullback(cotangent))
     if len(pulled) != len(check.names):
         raise AssertionError(
             f"{check.opening}{check.name}: the pullback gives {len(pulled)} cotangents for "
             f"{len(check.names)} arguments ({', '.join(check.names)})"
         )
-    flat, structure = tree.flatten(_directions(args, check.random))
+    flat, structure = physical.flatten(_directions(args, check.random))
     for place, name in enumerate(check.names):
         if not _moves(flat[place]):
             continue
         alone = structure.unflatten(_alone(flat, place))
         moved = _differences(f, args, alone, check.eps)
-        expected = _paired(tree.leaves(cotangent), moved)
+        expected = _paired(physical.leaves(cotangent), moved)
         got = _paired([pulled[place]], [flat[place]])
         what = f"the backward derivative by argument {name} (cotangent paired with a direction)"
         check.agree(got, expected, what)

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import runtime, tree
+from jxkernel import runtime
 from jxkernel.api.shardings import GivenShardings
 from jxkernel.api.traced import check_callable
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.dtypes.kinds import dtype_argument
 from jxkernel.primitives.arguments import integers, operand_aval, sequence
 from jxkernel.sharding import AxisType, Mesh, Sharding
+from jxkernel.tree import physical
 
 __all__ = [
     "create_device_mesh",
@@ -243,7 +244,7 @@ def make_array_from_process_local_data(
     [4, 5]
     """
     name = "make_array_from_process_local_data"
-    leaves, structure = tree.flatten(
+    leaves, structure = physical.flatten(
         local_data, is_leaf=lambda leaf: isinstance(leaf, ExtendedArray)
     )
     given = GivenShardings.of(sharding, name, "sharding")
@@ -252,8 +253,8 @@ def make_array_from_process_local_data(
     shardings = given.flat_for(structure, name, "sharding")
     shapes = [global_shape] * len(leaves)
     if not _is_shape(global_shape):
-        full = tree.tree_broadcast_prefix(global_shape, local_data, is_leaf=_is_shape)
-        shapes = tree.leaves(full, is_leaf=_is_shape)
+        full = physical.broadcast_prefix(global_shape, local_data, is_leaf=_is_shape)
+        shapes = physical.leaves(full, is_leaf=_is_shape)
     return structure.unflatten(
         [_from_local(name, *each) for each in zip(shardings, leaves, shapes, strict=True)]
     )

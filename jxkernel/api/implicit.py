@@ -7,7 +7,6 @@ how it was found does not matter.  This module handles functions and structures.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.autodiff import jvp, linearize
 from jxkernel.api.custom import custom_jvp
@@ -24,6 +23,7 @@ from jxkernel.primitives.elementwise.arithmetic import neg
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.transforms.transpose import transpose_program
+from jxkernel.tree import physical
 
 __all__ = ["custom_linear_solve", "custom_root"]
 
@@ -96,14 +96,14 @@ class _System:
     """
 
     def __init__(self, matvec: Function, b: Any, operator: TracedFunction | None = None) -> None:
-        leaves, self.structure = tree.flatten(b)
+        leaves, self.structure = physical.flatten(b)
         avals = leaf_avals("custom_linear_solve", "b", leaves, self.structure)
         self.avals: list[ShapedArray] = [aval.strip_weak_type() for aval in avals]
         self.b = [
             convert_element_type(leaf, aval.dtype) for leaf, aval in zip(leaves, avals, strict=True)
         ]
         self._matvec = matvec
-        self._in_tree = tree.structure((b,))
+        self._in_tree = physical.structure((b,))
         self.operator = operator or self._traced("matvec", matvec, matvec)
 
     def _traced(self, what: str, fun: Function, call: Function) -> TracedFunction:
@@ -144,7 +144,7 @@ class _System:
 
     def apply(self, x: Any) -> Any:
         """Apply the operator: what solvers get as their first argument."""
-        leaves, structure = tree.flatten(x)
+        leaves, structure = physical.flatten(x)
         if structure != self.structure:
             raise TypeError(
                 f"the operator of custom_linear_solve takes a tree like b, {self.structure}, got "
@@ -229,7 +229,7 @@ def custom_root(
     try:
         for name, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
             check_callable("custom_root", name, function)
-        flat, structure = tree.flatten(initial_guess)
+        flat, structure = physical.flatten(initial_guess)
         avals = [
             aval.strip_weak_type()
             for aval in leaf_avals("custom_root", "initial_guess", flat, structure)
@@ -237,7 +237,7 @@ def custom_root(
         guess = [
             convert_element_type(leaf, aval.dtype) for leaf, aval in zip(flat, avals, strict=True)
         ]
-        in_tree = tree.structure((initial_guess,))
+        in_tree = physical.structure((initial_guess,))
         equation = trace_reading("custom_root", f, f, in_tree, avals)
         _check_like("f", f, equation.out_avals, equation.out_tree, avals, structure)
         return _root(_Equation(equation, structure), guess, solve, tangent_solve, has_aux)
@@ -259,7 +259,7 @@ class _Equation:
         """Return the function with the given constants."""
 
         def f(x: Any) -> Any:
-            leaves, structure = tree.flatten(x)
+            leaves, structure = physical.flatten(x)
             if structure != self.structure:
                 raise TypeError(
                     f"the function of custom_root takes a tree like the guess, {self.structure}, "
@@ -284,7 +284,7 @@ def _root(
 
     def pushed(consts: list[Any], x: Any, right: Any) -> Any:
         _, linear = linearize(equation.at(consts), x)
-        return tree.map(neg, tangent_solve(linear, right))
+        return physical.map(neg, tangent_solve(linear, right))
 
     solver = _traced(named_like(solved, solve), (equation.consts, guess))
     x_avals = _solution_avals(solve, solver, equation, has_aux)
@@ -293,7 +293,7 @@ def _root(
     _check_like("tangent_solve", tangent_solve, mover.out_avals, mover.out_tree, x_avals, structure)
 
     def root(consts: list[Any], start: list[Any], hidden: list[Any], _: list[Any]) -> Any:
-        leaves = tree.leaves((consts, start))
+        leaves = physical.leaves((consts, start))
         outs = eval_jaxpr(solver.closed.jaxpr, hidden, *leaves)
         result = solver.out_tree.unflatten(outs)
         return result if has_aux else (result, None)
@@ -304,9 +304,9 @@ def _root(
         consts, _, _, hidden = primals
         x, aux = custom(*primals)
         _, right = jvp(lambda c: equation.at(c)(x), (consts,), (tangents[0],))
-        leaves = tree.leaves((consts, x, right))
+        leaves = physical.leaves((consts, x, right))
         moved = mover.out_tree.unflatten(eval_jaxpr(mover.closed.jaxpr, hidden, *leaves))
-        return (x, aux), (moved, tree.map(Zero.tangent_of, aux))
+        return (x, aux), (moved, physical.map(Zero.tangent_of, aux))
 
     custom.defjvp(root_jvp)
     # Neither the guess nor what the solvers close over has influence on where the root lies.
@@ -320,7 +320,7 @@ def _root(
 
 
 def _traced(fun: Function, args: tuple[Any, ...]) -> TracedFunction:
-    leaves, in_tree = tree.flatten(args)
+    leaves, in_tree = physical.flatten(args)
     return trace_reading(
         "custom_root", fun, fun, in_tree, leaf_avals("custom_root", "args", leaves, in_tree)
     )

@@ -33,6 +33,7 @@ from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.records import record
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import pull_back
+from jxkernel.tree import physical
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev", "linear_transpose"]
 
@@ -62,7 +63,7 @@ class _Chosen:
         self._positions = argument_positions(fun, argnums, len(args))
         self.values = tuple([args[place] for place in self._positions])
         one = isinstance(argnums, int)
-        self.leaves, self.structure = tree.flatten(self.values[0] if one else self.values)
+        self.leaves, self.structure = physical.flatten(self.values[0] if one else self.values)
 
     def __call__(self, *values: Any) -> Any:
         """Apply the function with other values of the chosen arguments."""
@@ -130,14 +131,14 @@ def _jacfwd(chosen: _Chosen, has_aux: bool, holomorphic: bool) -> Any:
 
     def push(*tangents: Any) -> Any:
         value, moved, *aux = jvp(chosen, chosen.values, tangents, has_aux=has_aux)
-        for leaf in tree.leaves(value) if holomorphic else ():
+        for leaf in physical.leaves(value) if holomorphic else ():
             _check_kind("jacfwd", "results", abstractify(leaf), holomorphic)
         return moved, aux
 
-    values_tree = tree.structure(chosen.values)
+    values_tree = physical.structure(chosen.values)
     units = values_tree.unflatten(_unit_vectors(avals))
     moved, aux = vmap(push, out_axes=(-1, None))(*units)
-    jacobian_tree = tree.map(
+    jacobian_tree = physical.map(
         lambda y: chosen.structure.unflatten(_cut(y, avals, np.ndim(y) - 1)), moved
     )
     return (jacobian_tree, *aux) if has_aux else jacobian_tree
@@ -202,7 +203,7 @@ def _jacrev(chosen: _Chosen, has_aux: bool, holomorphic: bool, allow_int: bool) 
         if holomorphic:
             _check_kind("jacrev", "arguments", aval, holomorphic)
     value, pullback, *aux = vjp(chosen, *chosen.values, has_aux=has_aux)
-    leaves, value_tree = tree.flatten(value)
+    leaves, value_tree = physical.flatten(value)
     avals = [abstractify(leaf) for leaf in leaves]
     refuse_keys("jacrev", value_tree, avals)
     for aval in avals:
@@ -210,7 +211,7 @@ def _jacrev(chosen: _Chosen, has_aux: bool, holomorphic: bool, allow_int: bool) 
     units = value_tree.unflatten(_unit_vectors(avals))
     pulled = [
         _as_weak(ct, value)
-        for ct, value in zip(tree.leaves(vmap(pullback)(units)), chosen.leaves, strict=True)
+        for ct, value in zip(physical.leaves(vmap(pullback)(units)), chosen.leaves, strict=True)
     ]
     pieces = [_cut(x, avals, 0) for x in pulled]
     rows = [chosen.structure.unflatten(row) for row in zip(*pieces, strict=True)]
@@ -338,13 +339,13 @@ def linear_transpose(
     """
     check_function("linear_transpose", fun)
     check_reduce_axes("linear_transpose", reduce_axes)
-    flat, in_tree = tree.flatten(tree.map(standing, primals))
+    flat, in_tree = physical.flatten(physical.map(standing, primals))
     avals = leaf_avals("linear_transpose", "primals", flat, in_tree)
     out_tree: Any = None
 
     def flat_fun(*leaves: Any) -> list[Any]:
         nonlocal out_tree
-        out, out_tree = tree.flatten(fun(*in_tree.unflatten(leaves)))
+        out, out_tree = physical.flatten(fun(*in_tree.unflatten(leaves)))
         return out
 
     program = _reading_references(flat_fun, avals, function_name(fun))
@@ -383,7 +384,7 @@ class _Transposed:
           TypeError: the cotangent has another structure or type than the result.
         """
         *consts, cotangent = consts_and_cotangent
-        leaves, structure = tree.flatten(cotangent)
+        leaves, structure = physical.flatten(cotangent)
         wanted = [aval.transposed().short() for aval in self.program.out_avals]
         found = [aval.short() for aval in map(abstractify, leaves)]
         if structure != self.out_tree or found != wanted:

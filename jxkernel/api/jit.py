@@ -77,6 +77,7 @@ from jxkernel.runtime import (
 )
 from jxkernel.source import current_user_frame
 from jxkernel.transforms.stage import StageTrace, trace_flat
+from jxkernel.tree import physical
 
 __all__ = [
     "JitState",
@@ -367,7 +368,7 @@ class JitState:
             if isinstance(trace, StageTrace):
                 span.follow(eqns=trace.eqns)
             args, kwargs = rebuild(in_tree, static, leaves)
-            result, out_tree = tree.flatten(fun(*args, **kwargs))
+            result, out_tree = physical.flatten(fun(*args, **kwargs))
             for index, leaf in enumerate(result):
                 if not isinstance(leaf, Tracer):
                     check_result(self.name, out_tree, index, leaf)
@@ -400,7 +401,7 @@ class JitState:
                 for old, new in zip(call.flat, leaves, strict=True)
             ]
             args, kwargs = rebuild(call.in_tree, call.static, given)
-            return tree.leaves(self.fun(*args, **kwargs))
+            return physical.leaves(self.fun(*args, **kwargs))
 
         call = call.standing(_standing_or_reference)
         avals: list[Any] = [
@@ -425,7 +426,7 @@ class JitState:
         dynamic = [position for position in range(count) if position not in static]
         chosen = donate.positions(count)
         flags: list[bool] = []
-        for which, first, *_ in tree.leaf_paths(call.in_tree):
+        for which, first, *_ in physical.leaf_paths(call.in_tree):
             positional = which.idx == 0
             flags.append(dynamic[first.idx] in chosen if positional else first.key in donate.names)
         return tuple(flags)
@@ -519,13 +520,14 @@ class TakingReferences:
         call = split_call(args, kwargs, self._state.options.static)
         traced = self._used(call, _trace)
         traced.recorded = self._state.recorded(call)
-        result = traced.out_tree.unflatten([0] * traced.out_tree.num_leaves)[0]
-        traced.outside = Outside(call.in_tree, tree.structure(result), self._runs)
+        structure = traced.out_structure
+        result = structure.unflatten([0] * structure.num_leaves)[0]
+        traced.outside = Outside(call.in_tree, physical.structure(result), self._runs)
         return traced
 
     def _runs(self, compiled: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Call what was compiled, without static arguments, and write what it wrote."""
-        flat, in_tree = tree.flatten((args, kwargs))
+        flat, in_tree = physical.flatten((args, kwargs))
         call = Call(flat, in_tree, ())
         there, named = in_tree.unflatten([x.read() if isinstance(x, Ref) else x for x in flat])
         values = [one.read() for one in self._captured]
@@ -618,7 +620,7 @@ def check_result(name: str, out_tree: Any, index: int, leaf: Any) -> None:
     try:
         abstractify(leaf)
     except TypeError:
-        path = tree.keystr(tree.leaf_paths(out_tree)[index])
+        path = tree.keystr(physical.leaf_paths(out_tree)[index])
         raise TypeError(
             f"{name} returned a value of type {type(leaf).__name__}"
             f"{f' at result{path}' if path else ''}, which is not a valid array type: return "

@@ -12,6 +12,8 @@ import numpy as np
 from jxkernel import dtypes, tree
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.key_data import ExtendedArray, key_data_axes
+from jxkernel.core.zeros import Zero
+from jxkernel.tree import physical
 
 __all__ = ["per_key", "per_word", "refuse_keys"]
 
@@ -24,17 +26,20 @@ def _hold_key_data(structure: Any, avals: Sequence[ShapedArray]) -> bool:
     return any(aval.dtype == _WORD for aval in avals) and 1 in key_data_axes(structure)
 
 
-def per_key(structure: Any, avals: Sequence[ShapedArray], tangents: Any) -> Any:
+def per_key(
+    structure: Any, avals: Sequence[ShapedArray], tangents: Any, *, symbolic: bool = False
+) -> Any:
     """Return a tree of tangents or cotangents with one zero for each key.
 
     Args:
       structure: the structure of what they are tangents of.
       avals: the types of its leaves.
       tangents: a tree of that structure.
+      symbolic: whether those zeros are ``SymbolicZero`` in place of arrays.
     """
     if not _hold_key_data(structure, avals):
         return tangents
-    return tree.map(_zero_of, tangents, is_leaf=_is_key)
+    return tree.map(_symbolic_zero_of if symbolic else _zero_of, tangents)
 
 
 def _is_key(x: Any) -> bool:
@@ -43,6 +48,10 @@ def _is_key(x: Any) -> bool:
 
 def _zero_of(x: Any) -> Any:
     return np.zeros(x.shape, dtypes.float0) if _is_key(x) else x
+
+
+def _symbolic_zero_of(x: Any) -> Any:
+    return Zero(ShapedArray(x.shape, dtypes.float0)) if _is_key(x) else x
 
 
 def per_word(
@@ -76,7 +85,7 @@ def _spread(what: str, name: str, structure: Any, avals: Sequence[ShapedArray], 
         return structure.unflatten([_zero_key_data(what, name, avals[0], given)])
     if type(given) is not node[0]:
         return given
-    parts, level = tree.flatten(given, is_leaf=lambda x: x is not given)
+    parts, level = physical.flatten(given, is_leaf=lambda x: x is not given)
     children = structure.children()
     if len(parts) != len(children):
         return given

@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.higher_order.linear_call import linear_call_p
 from jxkernel.higher_order.programs import place_arguments
+from jxkernel.tree import physical
 
 __all__ = ["linear_call"]
 
@@ -60,18 +61,18 @@ def linear_call(
 def _linear_call(
     fun: Callable[[Any, Any], Any], back: Callable[[Any, Any], Any], residual: Any, linear: Any
 ) -> Any:
-    flat_residual, residual_tree = tree.flatten(residual)
-    flat_linear, linear_tree = tree.flatten(linear)
+    flat_residual, residual_tree = physical.flatten(residual)
+    flat_linear, linear_tree = physical.flatten(linear)
     residual_avals = leaf_avals("linear_call", "residual_args", flat_residual, residual_tree)
     linear_avals = leaf_avals("linear_call", "linear_args", flat_linear, linear_tree)
     kind = "linear_call"
     there = trace_function(
-        kind, fun, fun, tree.structure((residual, linear)), [*residual_avals, *linear_avals]
+        kind, fun, fun, physical.structure((residual, linear)), [*residual_avals, *linear_avals]
     )
     out = there.out_tree.unflatten([0] * there.out_tree.num_leaves)
     cts = [aval.strip_weak_type() for aval in there.out_avals]
     again = trace_function(
-        kind, back, back, tree.structure((residual, out)), [*residual_avals, *cts]
+        kind, back, back, physical.structure((residual, out)), [*residual_avals, *cts]
     )
     _check_inexact(fun, [*linear_avals, *there.out_avals])
     _check_transpose(back, again, linear_tree, linear_avals)

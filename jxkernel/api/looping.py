@@ -21,6 +21,7 @@ from jxkernel.higher_order.while_loop import bind_while
 from jxkernel.primitives.elementwise.arithmetic import add
 from jxkernel.primitives.elementwise.compare import lt
 from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.tree import physical
 
 __all__ = ["fori_loop", "while_loop"]
 
@@ -233,13 +234,13 @@ def _while_taking(
 
 
 def _run_while(body: LoopBody, cond_fun: Callable[[Any], Any], init: Any) -> Any:
-    flat, structure = tree.flatten(init)
+    flat, structure = physical.flatten(init)
     avals = leaf_avals(body.loop, body.carry, flat, structure)
     if disable_jit.value and not any(isinstance(leaf, Tracer) for leaf in flat):
         while cond_fun(init):
             init = body.turn(init)
         return init
-    in_tree = tree.structure((init,))
+    in_tree = physical.structure((init,))
     traced: TracedFunction | None = None
 
     def carried(types: list[ShapedArray]) -> Sequence[ShapedArray]:

@@ -12,6 +12,7 @@ from jxkernel.core.avals import abstractify
 from jxkernel.core.dimensions import sizes as sizes_of
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.errors import ArgumentTypeError, AxisError, ByteOrderError
+from jxkernel.tree import physical
 
 __all__ = [
     "check_axes",
@@ -48,7 +49,7 @@ def is_mapped_otherwise(node: Any) -> bool:
 
 
 def _refuse_mapped_otherwise(who: str, args: Any) -> None:
-    for node in tree.leaves(args, is_leaf=is_mapped_otherwise):
+    for node in physical.leaves(args, is_leaf=is_mapped_otherwise):
         if is_mapped_otherwise(node):
             raise NotImplementedError(
                 f"{who} maps all leaves of a node over axes that in_axes names, and "
@@ -67,7 +68,7 @@ def check_axes(who: str, parameter: str, axes: Any) -> None:
     Raises:
       TypeError: it holds anything else.
     """
-    for axis in tree.leaves(axes):
+    for axis in physical.leaves(axes):
         if isinstance(axis, bool) or not isinstance(axis, int):
             raise TypeError(
                 f"{who} {parameter} must hold ints and None, got {axis!r:.100} of type "
@@ -103,7 +104,7 @@ def input_axes(
     """
     if _mapped_otherwise:
         _refuse_mapped_otherwise(who, (args, kwargs))
-    flat, in_tree = tree.flatten((args, kwargs))
+    flat, in_tree = physical.flatten((args, kwargs))
     axes = _leaf_axes(who, fun, in_axes, args, kwargs)
     words = key_data_axes(in_tree)
     dims = [
@@ -127,17 +128,17 @@ def _leaf_axes(
             )
         per_argument = tuple(in_axes)
     try:
-        positional = tree.tree_broadcast_prefix(per_argument, args, is_leaf=_is_none)
+        positional = physical.broadcast_prefix(per_argument, args, is_leaf=_is_none)
     except ValueError as error:
         raise AxisError(
             f"{who} in_axes", f"its structure is no prefix of the arguments': {error}"
         ) from None
-    axes = tree.leaves(positional, is_leaf=_is_none)
-    return [*axes, *([0] * len(tree.leaves(kwargs)))]
+    axes = physical.leaves(positional, is_leaf=_is_none)
+    return [*axes, *([0] * len(physical.leaves(kwargs)))]
 
 
 def _leaf_path(in_tree: Any, index: int) -> str:
-    _, entry, *rest = tree.leaf_paths(in_tree)[index]
+    _, entry, *rest = physical.leaf_paths(in_tree)[index]
     root = f"args[{entry.idx}]" if hasattr(entry, "idx") else str(entry.key)
     return root + tree.keystr(tuple(rest))
 
@@ -218,9 +219,9 @@ def output_axes(who: str, out_axes: Any, out_tree: Any) -> list[int | None]:
     """
     example = out_tree.unflatten([0] * out_tree.num_leaves)
     try:
-        full = tree.tree_broadcast_prefix(out_axes, example, is_leaf=_is_none)
+        full = physical.broadcast_prefix(out_axes, example, is_leaf=_is_none)
     except ValueError as error:
         raise AxisError(
             f"{who} out_axes", f"its structure is no prefix of the result's: {error}"
         ) from None
-    return tree.leaves(full, is_leaf=_is_none)
+    return physical.leaves(full, is_leaf=_is_none)

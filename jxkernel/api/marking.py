@@ -7,10 +7,10 @@ do, so whatever is made of an equation keeps them.  They are part of the key of 
 from contextlib import ContextDecorator
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.config import operation_attributes
 from jxkernel.core.trace import state
 from jxkernel.primitives.marking import dce_sink_p, marked_p
+from jxkernel.tree import physical
 
 __all__ = ["dce_sink", "set_xla_metadata"]
 
@@ -46,7 +46,7 @@ def set_xla_metadata(x: Any = None, /, **attributes: Any) -> Any:
     pairs = tuple((key, _text(value)) for key, value in attributes.items() if value is not None)
     if x is None:
         return _Block(pairs)
-    return tree.map(lambda leaf: marked_p.bind(leaf, attributes=pairs), x)
+    return physical.map(lambda leaf: marked_p.bind(leaf, attributes=pairs), x)
 
 
 def _text(value: Any) -> str:
@@ -88,5 +88,5 @@ def dce_sink(val: Any) -> None:
     >>> jx.make_jaxpr(lambda x: (jx.lax.dce_sink(x * 2.0), x)[1])(1.0).effects
     frozenset({Effect(name='Sink', ordered=False, observing=True)})
     """
-    for leaf in tree.leaves(val):
+    for leaf in physical.leaves(val):
         dce_sink_p.bind(leaf)

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.branching import apply_chosen
 from jxkernel.api.traced import check_callable
 from jxkernel.compile import target_device
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import evaluating
 from jxkernel.higher_order.platforms import place_of, platform_index
+from jxkernel.tree import physical
 
 __all__ = ["platform_dependent"]
 
@@ -56,7 +56,7 @@ def platform_dependent(
         for name, branch in zip(names, branches, strict=True):
             check_callable("platform_dependent", name, branch)
         if evaluating():
-            device, _ = target_device(tree.leaves(args))
+            device, _ = target_device(physical.leaves(args))
             return branches[place_of(device.platform, tuple(groups))](*args)
         index = platform_index(tuple(groups))
         return apply_chosen("platform_dependent", index, branches, args, names)

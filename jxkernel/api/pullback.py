@@ -10,6 +10,7 @@ from jxkernel.core.filtering import filtered
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.references import AbstractRef, Ref, check_distinct
 from jxkernel.primitives.shape.broadcast import instantiate
+from jxkernel.tree import physical
 
 __all__ = [
     "VJP",
@@ -135,7 +136,7 @@ class VJP:
         >>> float(total[...])
         5.0
         """
-        flat, structure = tree.flatten(wanted)
+        flat, structure = physical.flatten(wanted)
         like = self._like()
         if structure != like:
             raise ValueError(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.primitives.creation import full
@@ -11,6 +11,7 @@ from jxkernel.primitives.indexing.concatenate import concatenate
 from jxkernel.primitives.indexing.slicing import slice_in_dim
 from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.records import record
+from jxkernel.tree import physical
 
 __all__ = ["ravel_pytree"]
 
@@ -39,7 +40,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, "Unravel"]:
     >>> unravel(2 * flat)["b"]
     (Array(4., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
-    leaves, structure = tree.flatten(pytree)
+    leaves, structure = physical.flatten(pytree)
     given = leaf_avals("ravel_pytree", "pytree", leaves, structure)
     avals = [aval.strip_weak_type() for aval in given]
     if not leaves:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -49,6 +49,7 @@ from jxkernel.primitives.reduction.reduce import (
 from jxkernel.primitives.shape.broadcast import filled, filled_like
 from jxkernel.primitives.shape.structural import like_operand
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.tree import physical
 
 __all__ = ["reduce", "reduce_window", "scatter_apply"]
 
@@ -86,7 +87,7 @@ def _traced(
     """Return the program by which a function combines two trees of scalars."""
     check_callable(name, "computation", function)
     scalars = [ShapedArray((), aval.dtype) for aval in avals]
-    both = tree.structure((structure.unflatten(scalars), structure.unflatten(scalars)))
+    both = physical.structure((structure.unflatten(scalars), structure.unflatten(scalars)))
     traced = trace_function(name, function, function, both, [*scalars, *scalars])
     if traced.out_tree != structure:
         raise TypeError(
@@ -115,8 +116,8 @@ def _with_starts(
     name: str, operands: Any, init_values: Any
 ) -> tuple[list[Any], list[Any], Any, list[ShapedArray]]:
     """Return operands and start values as lists, with their structure and types."""
-    flat, structure = tree.flatten(operands)
-    inits, of_inits = tree.flatten(init_values)
+    flat, structure = physical.flatten(operands)
+    inits, of_inits = physical.flatten(init_values)
     if of_inits != structure or not flat:
         raise ValueError(
             f"{name} got operands {structure} and start values {of_inits}: one start value for "
@@ -308,7 +309,7 @@ def scatter_apply(
     """
     check_callable("scatter_apply", "func", func)
     scalar = ShapedArray((), abstractify(operand).dtype)
-    closed = trace_function("scatter_apply", func, func, tree.structure((0,)), [scalar]).closed
+    closed = trace_function("scatter_apply", func, func, physical.structure((0,)), [scalar]).closed
     _check_closed("scatter_apply", func, closed)
     (y,) = scatter_apply_p.bind(
         operand,

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from jxkernel import tree
-from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import state
 from jxkernel.higher_order.references import Ref
+from jxkernel.tree import physical
 
 __all__ = [
     "OfValues",
@@ -30,7 +30,7 @@ __all__ = [
 
 def flatten_arguments(args: Any) -> tuple[list[Any], Any]:
     """Return the arrays and references of arguments, and their structure; a key is one array."""
-    return tree.flatten(args, is_leaf=lambda node: isinstance(node, ExtendedArray))
+    return tree.flatten(args)
 
 
 def has_references(leaves: Sequence[Any]) -> bool:
@@ -158,7 +158,7 @@ class OfValues:
 
 def named(what: str, structure: Any, refs: Mapping[int, Any]) -> list[tuple[str, Any]]:
     """Return things at positions of arguments and what they are called."""
-    paths = list(tree.leaf_paths(structure))
+    paths = list(physical.leaf_paths(structure))
     return [(f"{what}{tree.keystr(paths[at])}", ref) for at, ref in refs.items()]
 
 

@@ -10,7 +10,6 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.arguments import named_like
 from jxkernel.api.shard_map import shard_map
 from jxkernel.api.shardings import GivenShardings, as_sharding, naming_leaf
@@ -27,6 +26,7 @@ from jxkernel.sharding import (
     set_mesh,
 )
 from jxkernel.sharding.mesh import current_mesh
+from jxkernel.tree import physical
 
 __all__ = ["auto_axes", "explicit_axes", "reshard", "smap"]
 
@@ -62,7 +62,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 
 
 def _lying(who: str, parameter: str, xs: Any, shardings: Any) -> Any:
-    leaves, structure = tree.flatten(xs)
+    leaves, structure = physical.flatten(xs)
     given = GivenShardings.of(shardings, who, parameter)
     if given is None:
         return xs
@@ -119,10 +119,10 @@ def auto_axes(
     given, names = out_sharding, (axes,) if isinstance(axes, str) else axes
 
     def inside(wanted: GivenShardings, args: Any, kwargs: Any) -> Any:
-        cast = tree.map(lambda x: mesh_cast(x, names), (args, kwargs))
+        cast = physical.map(lambda x: mesh_cast(x, names), (args, kwargs))
         with _retyped(names, AxisType.Auto):
             outs = f(*cast[0], **cast[1])
-        leaves, structure = tree.flatten(outs)
+        leaves, structure = physical.flatten(outs)
         flat = wanted.flat_for(structure, "auto_axes", "out_sharding")
         with naming_leaf("auto_axes", leaves, flat, structure, "result"):
             return structure.unflatten(
@@ -196,7 +196,7 @@ def explicit_axes(
         shardings, given_back = _made_explicit(wanted, names)
         with _retyped(names, AxisType.Explicit):
             outs = f(*_lying("explicit_axes", "in_sharding", args, shardings), **kwargs)
-        return tree.map(
+        return physical.map(
             lambda out: mesh_cast(out, given_back) if isinstance(out, Array) else out, outs
         )
 
@@ -222,7 +222,7 @@ def _made_explicit(wanted: Any, names: tuple[Any, ...] | None) -> tuple[Any, tup
     def is_leaf(leaf: Any) -> bool:
         return leaf is None or isinstance(leaf, PartitionSpec)
 
-    shardings = tree.map(typed, wanted, is_leaf=is_leaf)
+    shardings = physical.map(typed, wanted, is_leaf=is_leaf)
     return shardings, tuple(changed)
 
 
@@ -284,4 +284,4 @@ def _specs(parameter: str, axes: Any, name: Hashable) -> Any:
             raise TypeError(f"smap {parameter} needs axes counted from 0 or None, got {axis!r:.50}")
         return PartitionSpec(*[None] * axis, name)
 
-    return tree.map(spec, axes, is_leaf=lambda axis: axis is None)
+    return physical.map(spec, axes, is_leaf=lambda axis: axis is None)

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from jxkernel import tree
 from jxkernel.api.arguments import Parameters, function_name, leaf_names, split_call
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray
@@ -16,6 +15,7 @@ from jxkernel.source import Frame, user_frame
 from jxkernel.transforms.dce import dce_jaxpr
 from jxkernel.transforms.linearize import linearize_flat
 from jxkernel.transforms.stage import trace_flat
+from jxkernel.tree import physical
 
 __all__ = ["Residual", "print_saved_residuals", "residuals_of", "saved_residuals"]
 
@@ -73,7 +73,7 @@ def residuals_of(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Resid
 
         def flat(*leaves: Any) -> list[Any]:
             positional, named = call.in_tree.unflatten(leaves)
-            return tree.leaves(f(*positional, **named))
+            return physical.leaves(f(*positional, **named))
 
         def residuals(*leaves: Any) -> list[Any]:
             program = linearize_flat(flat, leaves).program

@@ -29,6 +29,7 @@ from jxkernel.primitives.reduction.associative_scan import scan_associatively
 from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.sharding import PartitionSpec
 from jxkernel.transforms.batching import example_aval
+from jxkernel.tree import physical
 
 __all__ = ["associative_scan", "map", "run_scan", "scan", "turns_at_once"]
 
@@ -106,7 +107,7 @@ def _with_rows(f: Callable[..., Any], xs: Any, before: int) -> tuple[Callable[..
       xs: what is scanned.
       before: how many arguments there are before it.
     """
-    flat, structure = tree.flatten(xs)
+    flat, structure = physical.flatten(xs)
     refs = {i: leaf for i, leaf in enumerate(flat) if isinstance(leaf, Ref)}
     if not refs:
         return f, xs
@@ -125,15 +126,15 @@ def run_scan(
     body: LoopBody, init: Any, xs: Any, length: int | None, reverse: bool, unroll: int | bool
 ) -> tuple[Any, Any]:
     """Scan a body that is wrapped as the loop the user called needs it; see ``scan``."""
-    flat_init, init_tree = tree.flatten(init)
-    flat_xs, xs_tree = tree.flatten(xs)
+    flat_init, init_tree = physical.flatten(init)
+    flat_xs, xs_tree = physical.flatten(xs)
     init_avals = leaf_avals(body.loop, body.carry, flat_init, init_tree)
     xs_avals = leaf_avals(body.loop, "xs", flat_xs, xs_tree)
     turns = _length(body.loop, xs_avals, xs_tree, length)
     if disable_jit.value and turns and not any(isinstance(x, Tracer) for x in flat_xs):
         return _scan_in_python(body, init, flat_xs, xs_tree, turns, reverse)
     x_avals = [_element(body.loop, aval) for aval in xs_avals]
-    in_tree = tree.structure((init, xs))
+    in_tree = physical.structure((init, xs))
     traced: TracedFunction | None = None
 
     def carried(avals: list[ShapedArray]) -> Sequence[ShapedArray]:
@@ -189,7 +190,7 @@ def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any
     ranks = [aval.ndim - words for aval, words in zip(avals, key_data_axes(structure), strict=True)]
     if 0 in ranks:
         leaf = ranks.index(0)
-        path = tree.keystr(tree.leaf_paths(structure)[leaf])
+        path = tree.keystr(physical.leaf_paths(structure)[leaf])
         raise ValueError(
             f"{name} scans over the leading axis of arrays, and xs{path} is a scalar, which has "
             "none: pass it in the carry, or close over it"
@@ -198,7 +199,7 @@ def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any
     if length is not None:
         sizes.add(_integer(name, "length", length))
     if len(sizes) > 1:
-        paths = [tree.keystr(path) for path in tree.leaf_paths(structure)]
+        paths = [tree.keystr(path) for path in physical.leaf_paths(structure)]
         listed = ", ".join(
             f"xs{path} has {aval.shape[0]}" for path, aval in zip(paths, avals, strict=True)
         )
@@ -260,7 +261,7 @@ def _scan_in_python(
         rows.append(y)
     if reverse:
         rows.reverse()
-    return carry, tree.map(lambda *column: stack(column), *rows)
+    return carry, physical.map(lambda *column: stack(column), *rows)
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
@@ -302,7 +303,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 def _map_in_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
     """Map over whole batches, then over what is left."""
-    flat, structure = tree.flatten(xs)
+    flat, structure = physical.flatten(xs)
     turns = _length("map", leaf_avals("map", "xs", flat, structure), structure, None)
     if _integer("map", "batch_size", batch_size) < 1:
         raise ValueError(f"map got batch_size={batch_size}: it is a positive number")
@@ -311,15 +312,15 @@ def _map_in_batches(f: Callable[[Any], Any], xs: Any, batch_size: int) -> Any:
     parts = []
     if whole:
         shape = (whole // batch_size, batch_size)
-        rows = tree.map(
+        rows = physical.map(
             lambda x: reshape(slice_in_dim(x, 0, whole), (*shape, *np.shape(x)[1:])), xs
         )
         body = LoopBody("map in batches", "carry", f, lambda carry, x: (carry, batched(x)))
         stacked = run_scan(body, (), rows, None, False, 1)[1]
-        parts.append(tree.map(lambda y: reshape(y, (whole, *np.shape(y)[2:])), stacked))
+        parts.append(physical.map(lambda y: reshape(y, (whole, *np.shape(y)[2:])), stacked))
     if whole < turns or not turns:
-        parts.append(batched(tree.map(lambda x: slice_in_dim(x, whole, turns), xs)))
-    return tree.map(lambda *pieces: concatenate(pieces, 0), *parts)
+        parts.append(batched(physical.map(lambda x: slice_in_dim(x, whole, turns), xs)))
+    return physical.map(lambda *pieces: concatenate(pieces, 0), *parts)
 
 
 @filtered
@@ -354,7 +355,7 @@ def associative_scan(
     [1, 6, 8, 11]
     """
     check_callable("associative_scan", "fn", fn)
-    flat, structure = tree.flatten(elems)
+    flat, structure = physical.flatten(elems)
     avals = leaf_avals("associative_scan", "elems", flat, structure)
     ranks = [aval.ndim - words for aval, words in zip(avals, key_data_axes(structure), strict=True)]
     axes = [canonical_axis("associative_scan", axis, rank) for rank in ranks]
@@ -363,7 +364,7 @@ def associative_scan(
         raise ValueError(f"associative_scan got sizes {sizes} along axis {axis}: they are equal")
 
     def combine(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
-        return tree.leaves(fn(structure.unflatten(left), structure.unflatten(right)))
+        return physical.leaves(fn(structure.unflatten(left), structure.unflatten(right)))
 
     scanned = scan_associatively(combine, flat, axes, reverse)
     if sizes and sizes[0] > 1:  # what was combined is strongly typed

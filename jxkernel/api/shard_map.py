@@ -37,6 +37,7 @@ from jxkernel.sharding import AbstractMesh, Mesh, PartitionSpec
 from jxkernel.sharding.mesh import current_mesh, in_shard_map
 from jxkernel.sharding.named import check_spec
 from jxkernel.sharding.spec import axes_of
+from jxkernel.tree import physical
 
 __all__ = ["pmap", "shard_map"]
 
@@ -122,7 +123,7 @@ def shard_map(
         try:
             names = tuple(axis_names)
             how = (_mesh(mesh), in_specs, out_specs, names, check_vma)
-            if any(isinstance(leaf, Ref) for leaf in tree.leaves(args)):
+            if any(isinstance(leaf, Ref) for leaf in physical.leaves(args)):
                 return _apply_taking(f, args, *how)
             return _apply(f, args, *how)
         except Exception as error:
@@ -142,13 +143,13 @@ def _apply_taking(
     *how: Any,
 ) -> Any:
     """Run a function with references among its arguments: pieces go in, and come out."""
-    leaves, structure = tree.flatten(args)
+    leaves, structure = physical.flatten(args)
     refs = {i: leaf for i, leaf in enumerate(leaves) if isinstance(leaf, Ref)}
     values = [leaf.read() if i in refs else leaf for i, leaf in enumerate(leaves)]
     if in_specs is _INFER:
         raise TypeError("shard_map needs in_specs=(...) where an argument is a reference")
     specs = _flat_specs(in_specs, structure, "in_specs")
-    paths = tree.leaf_paths(structure)
+    paths = physical.leaf_paths(structure)
     who = f"shard_map of {function_name(f)}"
     check_distinct(who, [(f"args{tree.keystr(paths[i])}", ref) for i, ref in refs.items()])
 
@@ -192,11 +193,12 @@ def _flat_specs(specs: Any, structure: Any, what: str) -> list[PartitionSpec]:
     example = structure.unflatten([0] * structure.num_leaves)
     given = tuple(specs) if isinstance(specs, list) and isinstance(example, tuple) else specs
     try:
-        full = tree.tree_broadcast_prefix(given, example, is_leaf=_is_spec)
+        full = physical.broadcast_prefix(given, example, is_leaf=_is_spec)
     except ValueError as error:
         raise ValueError(f"shard_map {what}: its structure is no prefix: {error}") from None
     flat = [
-        PartitionSpec() if leaf is None else leaf for leaf in tree.leaves(full, is_leaf=_is_spec)
+        PartitionSpec() if leaf is None else leaf
+        for leaf in physical.leaves(full, is_leaf=_is_spec)
     ]
     for leaf in flat:
         if not isinstance(leaf, PartitionSpec):
@@ -257,7 +259,7 @@ def _apply(
         if name not in mesh.axis_names:
             raise ValueError(f"shard_map axis_names: {name!r} is no axis of {mesh}")
     manual = _handled(mesh, axis_names)
-    leaves, in_tree = tree.flatten(args)
+    leaves, in_tree = physical.flatten(args)
     avals = leaf_avals("shard_map", "args", leaves, in_tree)
     if in_specs is _INFER:
         specs = _typed_specs(avals, mesh, manual)
@@ -265,7 +267,7 @@ def _apply(
         specs = _flat_specs(in_specs, in_tree, "in_specs")
     _checked(specs, mesh, manual, "in_specs")
     for index, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
-        where = f"args{tree.keystr(tree.leaf_paths(in_tree)[index])} of {function_name(f)}"
+        where = f"args{tree.keystr(physical.leaf_paths(in_tree)[index])} of {function_name(f)}"
         check_divides(aval.shape, spec, mesh, f"shard_map in_specs, {where}")
         check_explicit_sharding(aval, spec, mesh, manual, f"shard_map in_specs, {where}")
     pairs = zip(avals, specs, strict=True)
@@ -276,7 +278,7 @@ def _apply(
     results = _flat_specs(out_specs, traced.out_tree, "out_specs")
     _checked(results, mesh, manual, "out_specs")
     for index, (aval, spec) in enumerate(zip(traced.out_avals, results, strict=True)):
-        where = tree.keystr(tree.leaf_paths(traced.out_tree)[index]) or "the result"
+        where = tree.keystr(physical.leaf_paths(traced.out_tree)[index]) or "the result"
         place = f"{where} of {function_name(f)}"
         _check_out_spec(aval, spec, dict(axes), place)
         if check_vma:
@@ -474,7 +476,7 @@ def _pmap(
             for piece, dim in zip(pieces, dims, strict=True)
         ]
         inner_args, inner_kwargs = in_tree.unflatten(examples)
-        outs, out_tree = tree.flatten(fun(*inner_args, **inner_kwargs))
+        outs, out_tree = physical.flatten(fun(*inner_args, **inner_kwargs))
         wanted = output_axes("pmap", out_axes, out_tree)
         outer[:] = [out_tree, wanted]
         return [
@@ -485,7 +487,7 @@ def _pmap(
     avals = leaf_avals("pmap", "args", leaves, in_tree)
     specs = tuple([_along(dim, name) for dim in dims])
     shapes = [local_aval(a, s, mesh) for a, s in zip(avals, specs, strict=True)]
-    flat_tree = tree.structure(tuple(leaves))
+    flat_tree = physical.structure(tuple(leaves))
     with extend_axes([(name, size)], manual=True):
         traced = trace_function("pmap", local, local, flat_tree, shapes)
     out_tree, wanted = outer

@@ -16,6 +16,7 @@ from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding
 from jxkernel.sharding.layout import Format, sharding_of
 from jxkernel.sharding.mesh import AbstractMesh, Mesh, current_mesh
 from jxkernel.sharding.named import divides_alike, is_empty
+from jxkernel.tree import physical
 
 __all__ = ["UNSPECIFIED", "GivenShardings", "as_sharding", "with_sharding_constraint"]
 
@@ -96,7 +97,7 @@ class GivenShardings:
         Raises:
           TypeError: a leaf is no sharding.
         """
-        leaves, structure = tree.flatten(value, is_leaf=_is_leaf)
+        leaves, structure = physical.flatten(value, is_leaf=_is_leaf)
         for leaf in leaves:
             if not _is_leaf(leaf):
                 as_sharding(leaf, who, where)
@@ -115,10 +116,10 @@ class GivenShardings:
         given = self.structure.unflatten(self.leaves)
         given = tuple(given) if isinstance(given, list) and isinstance(example, tuple) else given
         try:
-            full = tree.tree_broadcast_prefix(given, example, is_leaf=_is_leaf)
+            full = physical.broadcast_prefix(given, example, is_leaf=_is_leaf)
         except ValueError as error:
             raise ValueError(f"{who} {where}: its structure is no prefix: {error}") from None
-        return [as_sharding(leaf, who, where) for leaf in tree.leaves(full, is_leaf=_is_leaf)]
+        return [as_sharding(leaf, who, where) for leaf in physical.leaves(full, is_leaf=_is_leaf)]
 
 
 def positional_shardings(given: GivenShardings, in_tree: Any, who: str) -> list[Any]:
@@ -207,7 +208,7 @@ def naming_leaf(
         raise
     except (TypeError, ValueError):
         for index, (leaf, sharding) in enumerate(zip(leaves, shardings, strict=True)):
-            path = root + tree.keystr(tree.leaf_paths(structure)[index])
+            path = root + tree.keystr(physical.leaf_paths(structure)[index])
             if not hasattr(leaf, "shape"):
                 operand_aval(f"{who}, {path}", leaf)
             try:
@@ -254,8 +255,8 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       >>> jx.jit(lambda x: jx.lax.with_sharding_constraint(x * 2, rows))(jnp.arange(3))
       Array([0, 2, 4], dtype=int32)
     """
-    leaves, structure = tree.flatten(x)
-    shardings = tree.map(_said, shardings, is_leaf=_is_leaf)
+    leaves, structure = physical.flatten(x)
+    shardings = physical.map(_said, shardings, is_leaf=_is_leaf)
     given = GivenShardings.of(shardings, "with_sharding_constraint", "shardings")
     if given is None:
         return x

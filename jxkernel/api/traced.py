@@ -25,6 +25,7 @@ from jxkernel.higher_order.references import CapturedReferences, Ref, Taken
 from jxkernel.records import record
 from jxkernel.runtime import own_array
 from jxkernel.transforms.stage import trace_flat
+from jxkernel.tree import physical
 
 __all__ = [
     "TracedFunction",
@@ -102,7 +103,7 @@ def leaf_avals(name: str, parameter: str, leaves: Sequence[Any], structure: Any)
         except ByteOrderError:
             raise
         except TypeError:
-            path = parameter + tree.keystr(tree.leaf_paths(structure)[index])
+            path = parameter + tree.keystr(physical.leaf_paths(structure)[index])
             kind = f"{leaf!r:.100} of type {type(leaf).__name__}"
             instead = ("close over values that are no arrays instead of passing them",)
             raise ArgumentTypeError(name, path, kind, instead=instead) from None
@@ -185,7 +186,7 @@ def _trace(
 
     def flat_fun(*leaves: Any) -> list[Any]:
         nonlocal out_tree
-        result, out_tree = tree.flatten(call(*in_tree.unflatten(leaves)))
+        result, out_tree = physical.flatten(call(*in_tree.unflatten(leaves)))
         for index, leaf in enumerate(result):
             if not isinstance(leaf, Tracer):
                 _check_result(kind, fun, out_tree, index, leaf)
@@ -202,7 +203,7 @@ def _check_result(kind: str, fun: Callable[..., Any], out_tree: Any, index: int,
     try:
         abstractify(leaf)
     except TypeError:
-        path = tree.keystr(tree.leaf_paths(out_tree)[index])
+        path = tree.keystr(physical.leaf_paths(out_tree)[index])
         raise TypeError(
             f"{kind} needs {function_name(fun)} to return arrays or numbers, got "
             f"{leaf!r:.100} of type {type(leaf).__name__}{f' at result{path}' if path else ''}"

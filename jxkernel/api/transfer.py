@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, runtime, tree
+from jxkernel import dtypes, runtime
 from jxkernel._jaxlib import ArrayImpl, Device
 from jxkernel.api.jit import jit
 from jxkernel.api.shardings import GivenShardings, naming_leaf
@@ -20,6 +20,7 @@ from jxkernel.sharding.memory import Space
 from jxkernel.sharding.named import NamedSharding, Sharding
 from jxkernel.transforms.batching import BatchTracer
 from jxkernel.transforms.jvp import JvpTracer
+from jxkernel.tree import physical
 
 __all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put", "put_leaf"]
 
@@ -57,19 +58,19 @@ def device_put(
     if donate and may_alias:
         raise ValueError("device_put got donate=True and may_alias=True: data is given or shared")
     if may_alias is False:
-        x = tree.map(_with_own_data, x)
+        x = physical.map(_with_own_data, x)
     if isinstance(device, Space):
-        return tree.map(lambda leaf: _in_memory(leaf, device), x)
+        return physical.map(lambda leaf: _in_memory(leaf, device), x)
     if device is None or isinstance(device, (Device, Sharding)):
         target = sharding_on(device) if isinstance(device, Device) else device
         try:
             with explicit_device_put():
-                return tree.map(lambda leaf: put_leaf(leaf, target), x)
+                return physical.map(lambda leaf: put_leaf(leaf, target), x)
         except (TypeError, ValueError):
-            leaves, structure = tree.flatten(x)
+            leaves, structure = physical.flatten(x)
             with naming_leaf("device_put", leaves, [target] * len(leaves), structure):
                 raise
-    leaves, structure = tree.flatten(x)
+    leaves, structure = physical.flatten(x)
     given = GivenShardings.of(device, "device_put", "device")
     targets = (
         [None] * len(leaves) if given is None else given.flat_for(structure, "device_put", "device")
@@ -156,11 +157,13 @@ def device_get(x: Any) -> Any:
     'ndarray'
     """
     with explicit_device_get():
-        arrays = [leaf for leaf in tree.leaves(x) if isinstance(leaf, ArrayImpl)]
+        arrays = [leaf for leaf in physical.leaves(x) if isinstance(leaf, ArrayImpl)]
         for array in arrays:
             array.copy_to_host_async()
         runtime.wait_for(arrays)
-        return tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, ArrayImpl) else leaf, x)
+        return physical.map(
+            lambda leaf: np.asarray(leaf) if isinstance(leaf, ArrayImpl) else leaf, x
+        )
 
 
 def block_until_ready(x: Any) -> Any:
@@ -174,7 +177,7 @@ def block_until_ready(x: Any) -> Any:
     >>> jx.block_until_ready((jnp.ones(2) * 3,))[0].tolist()
     [3.0, 3.0]
     """
-    leaves = tree.leaves(x)
+    leaves = physical.leaves(x)
     runtime.wait_for([leaf for leaf in leaves if isinstance(leaf, ArrayImpl)])
     runtime.block_until_ready(leaves)
     return x
@@ -192,7 +195,7 @@ def copy_to_host_async(x: Any) -> Any:
     >>> np.asarray(x[0]).tolist()
     [0, 1, 2]
     """
-    for leaf in tree.leaves(x):
+    for leaf in physical.leaves(x):
         if isinstance(leaf, ArrayImpl):
             leaf.copy_to_host_async()
     return x

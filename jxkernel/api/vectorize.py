@@ -22,6 +22,7 @@ from jxkernel.errors import AxisError, RefError, ShardingTypeError
 from jxkernel.higher_order.references import Binding, Ref, check_distinct
 from jxkernel.runtime import own_result
 from jxkernel.transforms.batching import batch_flat, to_dim
+from jxkernel.tree import physical
 
 __all__ = ["vmap"]
 
@@ -108,7 +109,7 @@ def _apply(
     shared: Mapping[int, int | None] = MappingProxyType({}),
 ) -> Any:
     """Apply a function; ``shared`` has the mapped axis of references it may return, by ``id``."""
-    leaves, structure = tree.flatten((args, kwargs))
+    leaves, structure = physical.flatten((args, kwargs))
     if any(type(leaf) is Ref for leaf in leaves):
         return _apply_taking(fun, leaves, structure, in_axes, out_axes, make_axis, axis_size)
     flat, in_tree, dims, size = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)
@@ -119,10 +120,10 @@ def _apply(
         nonlocal out_tree, returned
         inner_args, inner_kwargs = in_tree.unflatten(leaves)
         result = fun(*inner_args, **inner_kwargs)
-        outs, out_tree = tree.flatten(result)
+        outs, out_tree = physical.flatten(result)
         if has_references(outs):
             returned = Returned(result)
-            outs, out_tree = tree.flatten(returned.values(result))
+            outs, out_tree = physical.flatten(returned.values(result))
         return outs
 
     mesh, entry = _explicit_entry(flat, dims)
@@ -179,7 +180,7 @@ def _apply_taking(
     """Apply a function with references among its arguments: their values go in and come out."""
     refs = {i: leaf for i, leaf in enumerate(leaves) if type(leaf) is Ref}
     values = [leaf.read() if i in refs else leaf for i, leaf in enumerate(leaves)]
-    paths = tree.leaf_paths(structure)
+    paths = physical.leaf_paths(structure)
     who = f"vmap of {function_name(fun)}"
     check_distinct(who, [(_argument(paths[i]), ref) for i, ref in refs.items()])
     args, kwargs = structure.unflatten(values)
@@ -188,7 +189,7 @@ def _apply_taking(
 
     @wraps(fun)
     def run(*args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
-        flat = tree.leaves((args, kwargs))
+        flat = physical.leaves((args, kwargs))
         lent = {i: Ref(flat[i]) for i in refs}
         inside.update({i: ref.binding() for i, ref in lent.items()})
         given, named = structure.unflatten([lent.get(i, leaf) for i, leaf in enumerate(flat)])
@@ -196,7 +197,7 @@ def _apply_taking(
         for i, ref in lent.items():
             _check_shared(ref, inside[i], dims[i])
         own = {id(ref): refs[i] for i, ref in lent.items()}
-        result = tree.map(lambda leaf: own.get(id(leaf), leaf), result)
+        result = physical.map(lambda leaf: own.get(id(leaf), leaf), result)
         return result, [inside[i].value for i in refs]
 
     wanted = (out_axes, [dims[i] for i in refs])

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
 from jxkernel.config import enable_compilation_cache
 from jxkernel.observe.programs import line_of
 from jxkernel.observe.stages import optimized_lines
 from jxkernel.records import record
 from jxkernel.sharding import NamedSharding
+from jxkernel.tree import physical
 
 __all__ = ["LINKS", "Collective", "Link", "communication"]
 
@@ -141,7 +141,7 @@ def communication(traced: Any) -> list[Collective]:
 
 
 def _mesh(compiled: Any) -> Any:
-    shardings = tree.leaves((compiled.input_shardings, compiled.output_shardings))
+    shardings = physical.leaves((compiled.input_shardings, compiled.output_shardings))
     meshes = [one.mesh for one in shardings if isinstance(one, NamedSharding)]
     return max(meshes, key=lambda mesh: mesh.size, default=None)
 

@@ -8,13 +8,13 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from jxkernel import tree
 from jxkernel.api.global_arrays import make_array_from_process_local_data
 from jxkernel.api.jit import jit
 from jxkernel.api.transfer import device_put
 from jxkernel.records import record
 from jxkernel.runtime import ArrayImpl, devices
 from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
+from jxkernel.tree import physical
 
 __all__ = [
     "broadcast",
@@ -86,7 +86,7 @@ def gathered(value: Any) -> Any:
             x = jit(_same, out_shardings=NamedSharding(x.sharding.mesh, PartitionSpec()))(x)
         return np.asarray(x) if isinstance(x, ArrayImpl) else x
 
-    return tree.map(gather, value)
+    return physical.map(gather, value)
 
 
 def digest(value: Any) -> str:
@@ -94,7 +94,7 @@ def digest(value: Any) -> str:
 
     Of a divided array, whose parts differ, its type and how it is divided.
     """
-    leaves, structure = tree.flatten(value)
+    leaves, structure = physical.flatten(value)
     said = [_leaf(x) for x in leaves]
     return said[0] if len(said) == 1 and leaves[0] is value else f"{structure} {' '.join(said)}"
 
@@ -138,7 +138,7 @@ def packed(value: Any) -> tuple[bytes, list[np.ndarray]]:
         arrays.append(np.asarray(x))
         return _Sent(len(arrays) - 1, isinstance(x, ArrayImpl))
 
-    return pickle.dumps(tree.map(take, value)), arrays
+    return pickle.dumps(physical.map(take, value)), arrays
 
 
 def unpacked(skeleton: bytes, arrays: list[np.ndarray]) -> Any:
@@ -149,4 +149,4 @@ def unpacked(skeleton: bytes, arrays: list[np.ndarray]) -> Any:
             return x
         return device_put(arrays[x.number]) if x.on_device else arrays[x.number]
 
-    return tree.map(put, pickle.loads(skeleton))
+    return physical.map(put, pickle.loads(skeleton))

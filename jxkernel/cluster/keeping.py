@@ -18,6 +18,7 @@ from jxkernel.random.keys import KeyArray
 from jxkernel.records import record
 from jxkernel.runtime import ArrayImpl, devices
 from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
+from jxkernel.tree import physical
 
 __all__ = ["Kept", "KeptMesh", "kept", "missing_parts", "restored"]
 
@@ -79,7 +80,7 @@ def kept(value: Any) -> Any:
       ValueError: an array is not computed yet or is deleted, or lies on devices that are gone.
     """
     places = _places()
-    return tree.map(lambda x: _kept(x, places), value, is_leaf=lambda x: isinstance(x, KeyArray))
+    return tree.map(lambda x: _kept(x, places), value)
 
 
 def _kept(x: Any, places: dict[Any, tuple[int, int]]) -> Any:
@@ -131,7 +132,7 @@ def missing_parts(value: Any, ranks: Sequence[int]) -> bool:
         and x.over is not None
         and any(process in ranks for process, _ in x.over.places)
         and not _is_whole(x)
-        for x in tree.leaves(value)
+        for x in physical.leaves(value)
     )
 
 
@@ -142,7 +143,7 @@ def _is_whole(x: Kept) -> bool:
 def restored(value: Any) -> Any:
     """Return a kept tree with its arrays on devices again, divided as they were."""
     there = {place: device for device, place in _places().items()}
-    return tree.map(lambda x: _restored(x, there), value)
+    return physical.map(lambda x: _restored(x, there), value)
 
 
 def _restored(x: Any, there: dict[tuple[int, int], Any]) -> Any:

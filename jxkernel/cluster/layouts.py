@@ -21,6 +21,7 @@ from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.events import private
 from jxkernel.records import record
 from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
+from jxkernel.tree import physical
 
 __all__ = ["Layout", "other_layouts"]
 
@@ -68,7 +69,7 @@ def other_layouts(
       before: how many bytes it sends as they are.
       seconds: after how long no further layout is tried.
     """
-    leaves, structure = tree.flatten_with_path((tuple(args), dict(kwargs)))
+    leaves, structure = physical.flatten_with_path((tuple(args), dict(kwargs)))
     deadline, found = time.monotonic() + seconds, []
     tried = ((place, spec) for place, (_, x) in enumerate(leaves) for spec in _specs(x))
     for place, spec in itertools.islice(tried, _MOST_TRIED):

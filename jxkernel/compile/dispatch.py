@@ -23,7 +23,7 @@ from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.records import record
 from jxkernel.runtime import shard_argument
-from jxkernel.tree import registry, structure
+from jxkernel.tree import physical, physical_registry
 
 __all__ = [
     "Dispatch",
@@ -165,7 +165,7 @@ def cpp_callable(
         list(static.numbers) if static else [],
         list(static.names) if static else [],
         object() if key is None else key,
-        registry,
+        physical_registry,
         shard_argument,
         cache,
     )
@@ -192,7 +192,7 @@ def make_callable(
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
         closed = program_for(tuple([_checked_aval(name, arg) for arg in args]))
-        return dispatch.answer(closed, args, structure(closed.out_avals if as_list else 0))
+        return dispatch.answer(closed, args, physical.structure(closed.out_avals if as_list else 0))
 
     def run(*args: Any) -> Any:
         return cache_miss(*args)[0]

@@ -14,7 +14,7 @@ from typing import Any
 from jxkernel import events
 from jxkernel._jaxlib import ArrayImpl
 from jxkernel.config import post_hook
-from jxkernel.tree import registry
+from jxkernel.tree import physical_registry
 
 __all__ = ["LatestOutputs", "latest_outputs", "report_execution", "watch_executions"]
 
@@ -56,7 +56,7 @@ def report_execution(name: str, device: Any, outs: Sequence[Any]) -> None:
 
 def _after_call(function: Any, args: Any, kwargs: Any, out: Any) -> None:
     """Report a call that C++ answered."""
-    leaves = [leaf for leaf in registry.flatten(out)[0] if type(leaf) is ArrayImpl]
+    leaves = [leaf for leaf in physical_registry.flatten(out)[0] if type(leaf) is ArrayImpl]
     if leaves:
         device = next(iter(leaves[0].sharding._internal_device_list))
         report_execution(function.__name__, device, leaves)

@@ -216,8 +216,4 @@ def of_elements(structure: Any, leaves: Sequence[Any], of_key_data: Callable[[An
     whole = structure.unflatten(leaves)
     if not any(key_data_axes(structure)):
         return whole
-    return tree.map(lambda x: of_key_data(x) if _is_extended(x) else x, whole, is_leaf=_is_extended)
-
-
-def _is_extended(x: Any) -> bool:
-    return isinstance(x, ExtendedArray)
+    return tree.map(lambda x: of_key_data(x) if isinstance(x, ExtendedArray) else x, whole)

@@ -21,6 +21,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.events import CallSignature, LeafSignature
 from jxkernel.events.vocabulary import StaticKind
 from jxkernel.source import is_user_code
+from jxkernel.tree import physical
 from jxkernel.tree.nodes import keyed_children
 
 __all__ = ["call_signature", "function_number"]
@@ -240,9 +241,9 @@ def _inside(node: Any) -> Iterator[tuple[str, str]]:
         return
     children, metadata = level
     for key, child in children:
-        first = next((one for one in tree.leaves(child) if isinstance(one, _Path)), None)
+        first = next((one for one in physical.leaves(child) if isinstance(one, _Path)), None)
         if first is not None:
-            deeper = tree.keystr(tree.flatten_with_path(child)[0][0][0])
+            deeper = tree.keystr(physical.flatten_with_path(child)[0][0][0])
             path = first.removesuffix(deeper).removesuffix(guarded_text(str, key))
             yield path, _container_kind(node, metadata)
             break

@@ -37,7 +37,7 @@ from jxkernel.errors import ArgumentTypeError
 from jxkernel.lowering import LoweredProgram, lower_program
 from jxkernel.records import record
 from jxkernel.runtime import default_device, platform_of
-from jxkernel.tree.prefix import mismatches
+from jxkernel.tree import physical
 
 __all__ = [
     "ArgInfo",
@@ -149,27 +149,25 @@ class _Stage:
     @property
     def in_tree(self) -> Any:
         """The structure of ``(args, kwargs)`` without static arguments."""
-        return self._traced.in_tree
+        return physical.logical(self._traced.in_structure)
 
     @property
     def out_tree(self) -> Any:
         """The structure of the result."""
-        return self._traced.out_tree
+        return physical.logical(self._traced.out_structure)
 
     @property
     def in_avals(self) -> Any:
         """The types of the arguments, as the tree ``(args, kwargs)``."""
-        return _typed(self.in_tree, self._traced.jaxpr.in_avals)
+        return _typed(self._traced.in_structure, self._traced.jaxpr.in_avals)
 
     @property
     def out_info(self) -> Any:
         """The result's tree with a ``ShapeDtypeStruct`` for each array."""
         traced = self._traced
-        avals, results = (
-            traced.program.out_avals[: self.out_tree.num_leaves],
-            traced.options.results,
-        )
-        return described(self.out_tree, avals, results or (None,) * len(avals))
+        structure, results = traced.out_structure, traced.options.results
+        avals = traced.program.out_avals[: structure.num_leaves]
+        return described(structure, avals, results or (None,) * len(avals))
 
     @property
     def args_info(self) -> Any:
@@ -177,7 +175,7 @@ class _Stage:
         avals = self._traced.jaxpr.in_avals
         donated = self._traced.options.donated[: len(avals)] or [False] * len(avals)
         infos = [ArgInfo(aval, given) for aval, given in zip(avals, donated, strict=True)]
-        return of_elements(self.in_tree, infos, _of_key_data)
+        return of_elements(self._traced.in_structure, infos, _of_key_data)
 
     @property
     def donate_argnums(self) -> tuple[int, ...]:
@@ -217,19 +215,19 @@ class Traced(_Stage):
         return self.program if self.recorded is None else self.recorded
 
     @property
-    def in_tree(self) -> Any:
-        """The structure of ``(args, kwargs)`` without static arguments."""
+    def in_structure(self) -> Any:
+        """The physical structure of ``(args, kwargs)`` without static arguments."""
         return self.trees[0] if self.outside is None else self.outside.in_tree
 
     @property
-    def out_tree(self) -> Any:
-        """The structure of the result."""
+    def out_structure(self) -> Any:
+        """The physical structure of the result."""
         return self.trees[1] if self.outside is None else self.outside.out_tree
 
     @property
     def out_avals(self) -> Any:
         """The types of the result, as its tree."""
-        return _typed(self.out_tree, self.jaxpr.out_avals)
+        return _typed(self.out_structure, self.jaxpr.out_avals)
 
     @property
     def effects(self) -> frozenset[Any]:
@@ -489,7 +487,7 @@ class Compiled(_Stage):
         outside = self._traced.outside
         if outside is None:
             return self._callable(*args, **kwargs)
-        if tree.structure((args, kwargs)) != outside.in_tree:
+        if physical.structure((args, kwargs)) != outside.in_tree:
             raise TypeError(self._structure_message(args, kwargs))
         return outside.run(self._callable, args, kwargs)
 
@@ -498,7 +496,7 @@ class Compiled(_Stage):
 
     def _cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
         traced = self._traced
-        flat, in_tree = tree.flatten((args, kwargs))
+        flat, in_tree = physical.flatten((args, kwargs))
         in_tree_of_program, out_tree = traced.trees
         if in_tree != in_tree_of_program:
             raise TypeError(self._structure_message(args, kwargs))
@@ -516,9 +514,9 @@ class Compiled(_Stage):
         name = self._traced.fun_name
         places: list[str] = []
         for expected, found, what in zip(
-            self.in_tree.children(), (args, kwargs), ("args", "kwargs"), strict=True
+            self._traced.in_structure.children(), (args, kwargs), ("args", "kwargs"), strict=True
         ):
-            for place in mismatches(expected, found, exact=True):
+            for place in physical.mismatches(expected, found, exact=True):
                 where = f"{what}{tree.keystr(place.path)}"
                 advice = f" {place.advice}" if place.advice else ""
                 places.append(f"{where}: compiled for {place.expected}, got {place.found}.{advice}")
@@ -568,22 +566,22 @@ class Compiled(_Stage):
     @property
     def input_shardings(self) -> Any:
         """The tree ``(args, kwargs)`` with the sharding of each array."""
-        return self._traced.trees[0].unflatten(self._executable.in_shardings)
+        return physical.logical(self._traced.trees[0]).unflatten(self._executable.in_shardings)
 
     @property
     def output_shardings(self) -> Any:
         """The result's tree with the sharding of each array."""
-        return self._traced.trees[1].unflatten(self._executable.out_shardings)
+        return physical.logical(self._traced.trees[1]).unflatten(self._executable.out_shardings)
 
     @property
     def input_formats(self) -> Any:
         """The tree ``(args, kwargs)`` with the format of each array; empty where it is unread."""
-        return self._traced.trees[0].unflatten(self._executable.in_formats)
+        return physical.logical(self._traced.trees[0]).unflatten(self._executable.in_formats)
 
     @property
     def output_formats(self) -> Any:
         """The result's tree with the format of each array."""
-        return self._traced.trees[1].unflatten(self._executable.out_formats)
+        return physical.logical(self._traced.trees[1]).unflatten(self._executable.out_formats)
 
     def as_text(self) -> str:
         """Return the HLO text after XLA's optimizations."""

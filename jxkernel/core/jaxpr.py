@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, TypeVarTuple, cast, final
 
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.key_data import numbers_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
 from jxkernel.source import SourceInfo
@@ -216,9 +217,12 @@ def _hoisted(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
-    """Apply a program under the current trace, keeping each equation's source location."""
+    """Apply a program under the current trace, keeping each equation's source location.
+
+    A program takes and gives the key data of random keys; keys are taken as well.
+    """
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-    env.update(zip(jaxpr.invars, args, strict=True))
+    env.update(zip(jaxpr.invars, map(numbers_of, args), strict=True))
     outer = state.replayed_source
     trace = state.trace
     try:

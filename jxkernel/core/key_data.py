@@ -1,9 +1,9 @@
 """Arrays of an extended dtype, such as random keys: an element is several numbers, its key data.
 
-The key data stands on a last axis that the array's shape does not count.  To the tracing of
-programs such an array is a pytree of its key data; to an operation it is an array with a dtype of
-its own, which only operations that move elements take (see ``primitives.shape.transpose``).  This
-module must not know what the numbers mean.
+The key data stands on a last axis that the array's shape does not count.  To users such an array
+is a leaf, and to the tracing of programs a node around its key data (see ``tree.physical``).  To an
+operation it is an array with a dtype of its own, which only operations that move elements take (see
+``primitives.shape.transpose``).  This module must not know what the numbers mean.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier, shape_of
 
-__all__ = ["ExtendedArray", "key_data_axes"]
+__all__ = ["ExtendedArray", "key_data_axes", "numbers_of"]
 
 
 class ExtendedArray:
@@ -54,6 +54,11 @@ class ExtendedArray:
     def aval(self) -> ShapedArray:
         """The type, in which an element counts once."""
         return abstractify(self.key_data).update(shape=self.shape, dtype=self.dtype)
+
+
+def numbers_of(x: Any) -> Any:
+    """Return the key data of an array of an extended dtype, and any other value as it is."""
+    return x.key_data if isinstance(x, ExtendedArray) else x
 
 
 def key_data_axes(structure: Any) -> list[int]:

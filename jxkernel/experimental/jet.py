@@ -11,7 +11,6 @@ from math import factorial
 from operator import mul
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.autodiff import jvp
 from jxkernel.api.custom import custom_jvp
@@ -19,6 +18,7 @@ from jxkernel.api.traced import check_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import filtered
 from jxkernel.numpy.creation import asarray
+from jxkernel.tree import physical
 
 __all__ = ["jet"]
 
@@ -57,7 +57,7 @@ def jet(
     (8.0, 12.0, 12.0)
     """
     check_function("jet", fun)
-    flat, in_tree = tree.flatten(tuple(primals))
+    flat, in_tree = physical.flatten(tuple(primals))
     coefficients = _coefficients(function_name(fun), primals, series)
     order = len(coefficients[0]) if coefficients else 0
     if not factorial_scaled:
@@ -100,7 +100,7 @@ def _with_derivative(function: Callable[[Any], list[Any]]) -> Callable[[Any], li
 
 
 def _scaled(terms: Sequence[Any], factor: Callable[[int], float]) -> list[Any]:
-    return [tree.map(partial(mul, factor(k)), term) for k, term in enumerate(terms, 1)]
+    return [physical.map(partial(mul, factor(k)), term) for k, term in enumerate(terms, 1)]
 
 
 def _coefficients(name: str, primals: Sequence[Any], series: Sequence[Any]) -> list[list[Any]]:
@@ -118,7 +118,7 @@ def _coefficients(name: str, primals: Sequence[Any], series: Sequence[Any]) -> l
         )
     found = []
     for position, (primal, terms) in enumerate(zip(primals, series, strict=True)):
-        leaves, structure = tree.flatten(primal)
+        leaves, structure = physical.flatten(primal)
         given = [_term(name, position, structure, leaves, term) for term in terms]
         found += [list(of_leaf) for of_leaf in zip(*given, strict=True)] or [[]] * len(leaves)
     return found
@@ -126,7 +126,7 @@ def _coefficients(name: str, primals: Sequence[Any], series: Sequence[Any]) -> l
 
 def _term(name: str, position: int, structure: Any, leaves: list[Any], term: Any) -> list[Any]:
     """Return the leaves of a derivative of an argument, of the argument's types."""
-    given, own = tree.flatten(term)
+    given, own = physical.flatten(term)
     shapes = [abstractify(leaf).shape for leaf in leaves]
     if own != structure or [abstractify(leaf).shape for leaf in given] != shapes:
         raise ValueError(

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import numpy as jnp
-from jxkernel import tree
 from jxkernel.api.autodiff import vjp
 from jxkernel.api.closures import closure_convert
 from jxkernel.api.custom import custom_vjp
@@ -25,6 +24,7 @@ from jxkernel.api.looping import while_loop
 from jxkernel.api.raveling import ravel_pytree
 from jxkernel.api.scanning import scan
 from jxkernel.api.vectorize import vmap
+from jxkernel.tree import physical
 
 __all__ = ["odeint"]
 
@@ -123,7 +123,7 @@ def odeint(
     >>> print(f"{decay[1]:.4f}")
     0.1353
     """
-    for leaf in tree.leaves((y0, t, args)):
+    for leaf in physical.leaves((y0, t, args)):
         if not isinstance(leaf, (jnp.ndarray, np.ndarray, np.generic, bool, int, float, complex)):
             raise TypeError(
                 f"odeint takes arrays, or trees of them, as y0, t and args, got {leaf!r:.100} of "
@@ -184,7 +184,7 @@ def _stepped(f: Function, control: _Control, at: _At) -> _At:
     factor = jnp.where(ratio == 0, 10.0, jnp.clip(0.9 * ratio**-0.2, least, 10.0))
     step = jnp.clip(at.step * factor.astype(at.step.dtype), 0.0, control.hmax)
     done = _At(y, slopes[-1], at.t + at.step, step, at.t, curve)
-    return tree.map(partial(jnp.where, good), done, at._replace(step=step))
+    return physical.map(partial(jnp.where, good), done, at._replace(step=step))
 
 
 def _runge_kutta(f: Function, at: _At) -> tuple[Any, Any]:
@@ -270,10 +270,10 @@ def _solution_bwd(
         ct_time = jnp.real(jnp.vdot(jnp.conj(slope(y, t, args)), ct_here)).astype(ts.dtype)
         state = (y, ct, ct_start - ct_time, ct_parts)
         past = odeint(backwards, state, jnp.stack([-t, -t_before]), floating, **control._asdict())
-        _, ct, ct_start, ct_parts = tree.map(lambda x: x[1], past)
+        _, ct, ct_start, ct_parts = physical.map(lambda x: x[1], past)
         return (ct + ct_before, ct_start, ct_parts), ct_time
 
-    begin = (cts[-1], jnp.zeros((), ts.dtype), tree.map(jnp.zeros_like, floating))
+    begin = (cts[-1], jnp.zeros((), ts.dtype), physical.map(jnp.zeros_like, floating))
     spans = (ys[1:], ts[1:], ts[:-1], cts[1:], cts[:-1])
     (ct, ct_start, ct_parts), ct_times = scan(between, begin, spans, reverse=True)
     return ct, jnp.concatenate([ct_start[None], ct_times]), _cotangents(args, ct_parts)
@@ -281,7 +281,7 @@ def _solution_bwd(
 
 def _floating_leaves(args: Any) -> tuple[list[Any], Function]:
     """Return the leaves that have derivatives, and what puts the arguments together of them."""
-    leaves, structure = tree.flatten(args)
+    leaves, structure = physical.flatten(args)
     places = [i for i, leaf in enumerate(leaves) if _is_inexact(leaf)]
 
     def joined(parts: list[Any]) -> Any:
@@ -294,7 +294,7 @@ def _floating_leaves(args: Any) -> tuple[list[Any], Function]:
 def _cotangents(args: Any, parts: list[Any]) -> Any:
     """Return cotangents like the arguments: None for those without derivatives."""
     remaining = iter(parts)
-    return tree.map(lambda leaf: next(remaining) if _is_inexact(leaf) else None, args)
+    return physical.map(lambda leaf: next(remaining) if _is_inexact(leaf) else None, args)
 
 
 def _is_inexact(leaf: Any) -> bool:

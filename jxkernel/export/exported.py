@@ -45,7 +45,7 @@ from jxkernel.hlo import artifacts
 from jxkernel.lowering.symbolic import lower_for_export, solved_dimensions
 from jxkernel.runtime import default_device, platform_of
 from jxkernel.sharding import AbstractMesh, Mesh, NamedSharding
-from jxkernel.tree.prefix import mismatches
+from jxkernel.tree import physical
 
 __all__ = ["Exported", "default_export_platform", "deserialize", "export"]
 
@@ -55,10 +55,10 @@ class Exported:
 
     Attributes:
       fun_name: the function's name.
-      in_tree: the structure of ``(args, kwargs)``, static arguments left out.
       in_avals: the types of the flat arguments, which say nothing of shardings; sizes may be
         symbolic.
-      out_tree: the structure of the result.
+      trees: the physical structures of ``(args, kwargs)``, static arguments left out, and of the
+        result.
       out_avals: the types of the flat results.
       platforms: what it was lowered for.
       disabled_safety_checks: what is not checked of it.
@@ -76,11 +76,10 @@ class Exported:
         "divided",
         "fun_name",
         "in_avals",
-        "in_tree",
         "nr_devices",
         "out_avals",
-        "out_tree",
         "platforms",
+        "trees",
     )
 
     def __init__(
@@ -94,7 +93,7 @@ class Exported:
         make_vjp: "Callable[[Exported], Exported] | None" = None,
     ) -> None:
         self.fun_name = fun_name
-        self.in_tree, self.out_tree = trees
+        self.trees = trees
         self.in_avals = tuple([aval.update(explicit_sharding=None) for aval in avals[0]])
         self.out_avals = tuple([aval.update(explicit_sharding=None) for aval in avals[1]])
         self.platforms = tuple(modules)
@@ -105,6 +104,16 @@ class Exported:
         self._make_vjp = make_vjp
         self._derivative: Exported | None = None
         self._differentiable: Callable[..., Any] | None = None
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of ``(args, kwargs)``, static arguments left out."""
+        return physical.logical(self.trees[0])
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return physical.logical(self.trees[1])
 
     @property
     def mlir_module_serialized(self) -> bytes:
@@ -159,12 +168,12 @@ class Exported:
           ValueError: the structure, shapes or dtypes do not fit, or the platform or the number of
             devices is another.
         """
-        flat, in_tree = tree.flatten((args, kwargs))
-        if in_tree != self.in_tree:
+        flat, in_tree = physical.flatten((args, kwargs))
+        if in_tree != self.trees[0]:
             raise ValueError(self._structure_message(args, kwargs))
         self._check_types(flat)
         flat = on_current_mesh(flat, self.nr_devices)
-        return self.out_tree.unflatten(self.run(flat))
+        return self.trees[1].unflatten(self.run(flat))
 
     def run(self, flat: Sequence[Any]) -> list[Any]:
         """Run the program on flat arguments of the right types."""
@@ -178,9 +187,9 @@ class Exported:
         lines = [
             f"{what}{tree.keystr(place.path)}: exported with {place.expected}, got {place.found}"
             for expected, found, what in zip(
-                self.in_tree.children(), (args, kwargs), ("args", "kwargs"), strict=True
+                self.trees[0].children(), (args, kwargs), ("args", "kwargs"), strict=True
             )
-            for place in mismatches(expected, found, exact=True)
+            for place in physical.mismatches(expected, found, exact=True)
         ]
         listed = "\n  ".join(lines) or f"exported with {self.in_tree}"
         return f"{self.fun_name} was exported with arguments of another structure:\n  {listed}"
@@ -279,9 +288,9 @@ class Exported:
         symbolic = any(is_symbolic(size) for aval in self.in_avals for size in aval.shape)
         header = {
             "fun_name": self.fun_name,
-            "in_tree": written_tree(self.in_tree),
+            "in_tree": written_tree(self.trees[0]),
             "in_avals": [_written_aval(aval) for aval in self.in_avals],
-            "out_tree": written_tree(self.out_tree),
+            "out_tree": written_tree(self.trees[1]),
             "out_avals": [_written_aval(aval) for aval in self.out_avals],
             "constraints": list(self._scope.constraints) if symbolic else [],
             "modules": {name: artifacts.index(made) for name, made in self._modules.items()},
@@ -439,7 +448,7 @@ def _exported(
         divided = ProgramShardings(shardings.nr_devices, ins, outs)
         return _exported(pulled_back, mesh, divided, platforms, disabled)
 
-    trees = (traced.in_tree, traced.out_tree)
+    trees = (traced.in_structure, traced.out_structure)
     avals = (closed.in_avals, closed.out_avals)
     return Exported(traced.fun_name, trees, avals, modules, shardings, disabled, make_vjp)
 

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from math import isinf
 from typing import Any, TypeGuard
 
-from jxkernel import tree
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.core.avals import abstractify
 from jxkernel.core.dimensions import Dimension, SymbolicScope, bounds, greater, lesser
 from jxkernel.core.dimensions import DimensionSize as DimSize
+from jxkernel.tree import physical
 
 __all__ = [
     "SymbolicScope",
@@ -220,8 +220,8 @@ def symbolic_args_specs(
     if scope is not None and constraints:
         raise ValueError("give symbolic_args_specs constraints or a scope, not both")
     scope = SymbolicScope(constraints) if scope is None else scope
-    leaves, structure = tree.flatten(args)
-    specs = tree.tree_broadcast_prefix(shapes_specs, args, is_leaf=lambda spec: spec is None)
+    leaves, structure = physical.flatten(args)
+    specs = physical.broadcast_prefix(shapes_specs, args, is_leaf=lambda spec: spec is None)
     found: list[ShapeDtypeStruct] = []
     for leaf, spec in zip(leaves, specs, strict=True):
         aval = abstractify(leaf)

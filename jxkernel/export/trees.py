@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from jxkernel import tree
 from jxkernel.records import record
+from jxkernel.tree import physical
 
 __all__ = [
     "read_tree",
@@ -149,8 +150,8 @@ def written_tree(structure: Any) -> Any:
     """Return a structure as lists, texts and numbers.
 
     Raises:
-      ValueError: it holds a class that is not registered, or a key of a dict that is no text or
-        number.
+      ValueError: it holds a class that is not registered, a random key, or a key of a dict that is
+        no text or number.
     """
     node = structure.node_data()
     if node is None:
@@ -166,6 +167,11 @@ def written_tree(structure: Any) -> Any:
         if wrong:
             raise ValueError(f"the key {wrong[0]!r} of a dict cannot be written: use text")
         return ["dict" if kind is dict else "ordered", list(metadata), children]
+    if not tree.is_tree_node(kind):
+        raise ValueError(
+            "random keys as arguments or results cannot be written: let the function take "
+            "random.key_data(key), and call random.wrap_key_data in it"
+        )
     found = _registrations.by_type.get(kind)
     if found is None:
         how = "namedtuple" if hasattr(kind, "_fields") else "pytree_node"
@@ -182,7 +188,7 @@ def read_tree(written: Any) -> Any:
     Raises:
       ValueError: it names a class that is not registered here, or is none of ours.
     """
-    return tree.structure(_built(written))
+    return physical.structure(_built(written))
 
 
 def _built(written: Any) -> Any:

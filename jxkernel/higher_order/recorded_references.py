@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import AccumEffect, ReadEffect, WriteEffect
 from jxkernel.core.jaxpr import Atom, Var
@@ -23,6 +22,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.references import AbstractRef, Binding, Ref, part, replace
 from jxkernel.records import record
 from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat
+from jxkernel.tree import physical
 
 __all__ = ["Recorder"]
 
@@ -141,7 +141,7 @@ def _make_type(*avals: ShapedArray, kind: _Kind | None) -> list[AbstractRef]:
 
 
 def _get(ref: Ref, *operands: Any, index: _Index | None) -> list[Any]:
-    return tree.leaves(ref.read() if index is None else part(ref, index.of(operands)))
+    return physical.leaves(ref.read() if index is None else part(ref, index.of(operands)))
 
 
 def _get_type(ref: AbstractRef, *avals: ShapedArray, index: _Index | None) -> list[ShapedArray]:
@@ -176,7 +176,7 @@ def _nothing(*avals: Any, **params: Any) -> list[Any]:
 
 
 def _freeze(ref: Ref) -> list[Any]:
-    return tree.leaves(ref.end())
+    return physical.leaves(ref.end())
 
 
 def _freeze_type(ref: AbstractRef) -> list[ShapedArray]:
@@ -212,7 +212,7 @@ class _Recorded(Binding):
 
     @value.setter
     def value(self, value: Any) -> None:
-        leaves = tree.leaves(value)
+        leaves = physical.leaves(value)
         self.recorder.record(_set_p, self.variable, *leaves, index=None)
 
     def end(self) -> Any:

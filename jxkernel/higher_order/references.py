@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from jxkernel import tree
 from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Trace, Tracer, base_trace, place_in_source, state
 from jxkernel.errors import RefError
 from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.tree import physical
 
 __all__ = [
     "AbstractRef",
@@ -187,7 +187,7 @@ class Ref:
 
     def __init__(self, value: object) -> None:
         value = held(value, abstractify(value).dtype)
-        leaves, self.structure = tree.flatten(value)  # a random key is a tree of its words
+        leaves, self.structure = physical.flatten(value)  # a random key is a tree of its words
         self.aval = AbstractRef(abstractify(value), [abstractify(leaf) for leaf in leaves])
         self._home = home = staging()
         self._own: Binding | None = None
@@ -285,7 +285,7 @@ class Ref:
     def holds_tracers(self) -> bool:
         """Whether the value is traced where the reference was made."""
         own = self._own
-        return own is not None and any(isinstance(x, Tracer) for x in tree.leaves(own.value))
+        return own is not None and any(isinstance(x, Tracer) for x in physical.leaves(own.value))
 
     def read(self) -> Any:
         """Return the array."""
@@ -312,7 +312,7 @@ class Ref:
         Raises:
           RefError: it does not.
         """
-        owners = {leaf.owner for leaf in tree.leaves(value) if isinstance(leaf, Tracer)}
+        owners = {leaf.owner for leaf in physical.leaves(value) if isinstance(leaf, Tracer)}
         around = set(_chain(binding.trace))
         if not owners <= around or any(t.maps and t not in around for t in _chain(state.trace)):
             raise RefError(
@@ -409,7 +409,7 @@ class View(Ref):
         self._ref = ref
         self._index = index
         value = part(ref, index)
-        leaves, self.structure = tree.flatten(value)
+        leaves, self.structure = physical.flatten(value)
         self.aval = AbstractRef(abstractify(value), [abstractify(leaf) for leaf in leaves])
 
     def root(self) -> Ref:
@@ -638,7 +638,7 @@ class Carried:
 
     def values(self) -> list[Any]:
         """Return the values, as they are in the trace at hand."""
-        return [leaf for ref in self.refs for leaf in tree.leaves(ref.read())]
+        return [leaf for ref in self.refs for leaf in physical.leaves(ref.read())]
 
     def run(self, values: Sequence[Any], call: Callable[[], Any]) -> tuple[Any, list[Any]]:
         """Call a function that is being staged, and return its result and the values after it."""

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
 from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, trace_context
 from jxkernel._reprs import in_words
 from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
@@ -34,6 +33,7 @@ from jxkernel.errors import ByteOrderError, UnexpectedTracerError
 from jxkernel.primitives.elementwise.convert import stage
 from jxkernel.runtime import ArrayImpl, own_array
 from jxkernel.transforms.stage import trace_flat
+from jxkernel.tree import physical
 
 __all__ = ["OPERANDS", "Fused", "clear", "fused", "fused_state"]
 
@@ -177,7 +177,7 @@ class Fused:
         def flat_body(*leaves: Any) -> list[Any]:
             nonlocal out_tree
             args, kwargs = rebuild(call.in_tree, call.static, leaves)
-            result, out_tree = tree.flatten(self.body(*args, **kwargs))
+            result, out_tree = physical.flatten(self.body(*args, **kwargs))
             return result
 
         closed = trace_flat(flat_body, avals, name=self.name)

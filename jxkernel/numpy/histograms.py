@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
@@ -32,6 +32,7 @@ from jxkernel.primitives.sharding.constraints import (
     reshard_to,
     with_out_sharding,
 )
+from jxkernel.tree import physical
 
 __all__ = [
     "bincount",
@@ -195,7 +196,7 @@ def histogram(
     """
     if out_sharding is not None:
         sharding = asked_sharding("histogram", out_sharding, (a,))
-        a, bins, range, weights = tree.map(mesh_cast, (a, bins, range, weights))
+        a, bins, range, weights = physical.map(mesh_cast, (a, bins, range, weights))
         counts, edges = histogram(a, bins, range, weights, density)
         return reshard_to(counts, sharding), edges
     check_arguments("histogram", a, *(() if weights is None else (weights,)))

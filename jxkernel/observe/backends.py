@@ -24,7 +24,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from jxkernel import events, runtime, tree
+from jxkernel import events, runtime
 from jxkernel.api.jit import traced_functions
 from jxkernel.config import config
 from jxkernel.observe.backend_states import (
@@ -38,6 +38,7 @@ from jxkernel.observe.backend_states import (
 )
 from jxkernel.observe.explain import function_label
 from jxkernel.observe.memory import device_label, device_memory, ways_in
+from jxkernel.tree import physical
 
 __all__ = [
     "MOST_CPU_DEVICES",
@@ -422,7 +423,7 @@ def _moved_variables(
     put = {identity: runtime.moved_to(array, target) for identity, (_, array) in affected.items()}
     move = partial(_moved, put=put)
     return {
-        name: tree.map(move, value)
+        name: physical.map(move, value)
         for name, value in list(namespace.items())
         if any(id(array) in put for _, array in ways_in({name: value}))
     }

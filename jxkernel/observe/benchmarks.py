@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, events, tree
+from jxkernel import dtypes, events
 from jxkernel.api.jit import jit_anew, jit_state
 from jxkernel.compile import Compiled, Executable, Executables
 from jxkernel.core.filtering import filtered
@@ -30,6 +30,7 @@ from jxkernel.observe.explain import format_duration, format_size
 from jxkernel.observe.recorder import Totals
 from jxkernel.observe.rooflines import Roofline, roofline
 from jxkernel.runtime import arrays_in, default_device, settle
+from jxkernel.tree import physical
 
 __all__ = ["Benchmark", "Times", "benchmark"]
 
@@ -338,7 +339,7 @@ def _check(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         )
     if inspect.iscoroutinefunction(f):
         raise TypeError(f"benchmark cannot await: {_name(f)} is a coroutine function")
-    if any(isinstance(leaf, Tracer) for leaf in tree.leaves((args, kwargs))):
+    if any(isinstance(leaf, Tracer) for leaf in physical.leaves((args, kwargs))):
         raise TypeError(
             f"benchmark measures calls on arrays, and {_name(f)} was given a traced value: call "
             "benchmark outside of jit, grad and vmap"

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from jxkernel import events, tree
+from jxkernel import events
 from jxkernel.events import Compiled, Executed, Lowered, Traced
 from jxkernel.numpy import copy
 from jxkernel.observe.recorder import Recorder, Totals
 from jxkernel.runtime import ArrayImpl, arrays_in, wait
+from jxkernel.tree import physical
 
 __all__ = ["Calls", "no_collections"]
 
@@ -44,7 +45,7 @@ class Calls:
     ) -> None:
         self.function = function
         self._hidden = hidden
-        self._leaves, self._structure = tree.flatten((args, kwargs))
+        self._leaves, self._structure = physical.flatten((args, kwargs))
         self._given_away: tuple[int, ...] = ()
         self.result: Any = None
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.core.avals import abstractify
 from jxkernel.observe.benchmarks import Benchmark, benchmark
 from jxkernel.observe.explain import format_duration, function_label
+from jxkernel.tree import physical
 
 __all__ = ["FIGURES", "Case", "Comparison", "Measured", "cases_of", "compare", "measured"]
 
@@ -244,7 +244,7 @@ def _same(value: Any) -> Any:
 def _types(args: Sequence[Any]) -> str:
     """The types of arguments, ``f32[8], i32[]``; empty where there is none."""
     told = []
-    for leaf in tree.leaves(list(args)):
+    for leaf in physical.leaves(list(args)):
         try:
             told.append(abstractify(leaf).short(weak=True))
         except TypeError:

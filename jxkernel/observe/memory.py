@@ -21,6 +21,7 @@ from jxkernel.core.trace import looking
 from jxkernel.observe.explain import format_size
 from jxkernel.observe.memory_left import memory_left
 from jxkernel.runtime import ArrayImpl
+from jxkernel.tree import physical
 
 __all__ = [
     "DeviceMemory",
@@ -440,7 +441,7 @@ def _ways(value: Any) -> Iterator[tuple[str, Any]]:
         return
     try:
         with looking():
-            pairs, _ = tree.flatten_with_path(value)
+            pairs, _ = physical.flatten_with_path(value)
     except Exception:  # foreign flatten functions, dict keys that cannot be sorted
         return
     for path, leaf in pairs:

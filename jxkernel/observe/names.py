@@ -24,6 +24,7 @@ from jxkernel.core.avals import abstractify, shape_text
 from jxkernel.core.jaxpr import Var
 from jxkernel.core.trace import Tracer, looking, state
 from jxkernel.transforms.stage import StageTrace, StageTracer
+from jxkernel.tree import physical
 
 __all__ = ["CodeNotes", "NameWatch", "Note", "Value", "describe"]
 
@@ -296,7 +297,7 @@ def _describe(value: Any) -> Value | None:
 
 def _described(value: Any) -> Value:
     """Say what a container or an object is."""
-    leaves = tree.leaves(value)
+    leaves = physical.leaves(value)
     tracers = [leaf for leaf in leaves if isinstance(leaf, Tracer)]
     arrays = tuple(leaf for leaf in leaves if _is_array(leaf))
     if not tracers and not arrays:
@@ -407,7 +408,7 @@ def _type_text(value: Any) -> str:
     """The type of an array, or a container's types in the container's own form."""
     if tree.all_leaves([value]):
         return _leaf_text(value)
-    return _capped(repr(tree.map(_LeafText, value)))
+    return _capped(repr(physical.map(_LeafText, value)))
 
 
 class _LeafText:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel._reprs import in_words
 from jxkernel.api.branching import cond
 from jxkernel.api.looping import fori_loop
@@ -30,6 +30,7 @@ from jxkernel.numpy import arange, maximum
 from jxkernel.primitives.callback import debug_callback_p
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.runtime.host_calls import HostFunction
+from jxkernel.tree import physical
 
 __all__ = ["Bar", "Curve", "Progress", "progress"]
 
@@ -372,7 +373,7 @@ def _scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
-    leaves = tree.leaves(xs)
+    leaves = physical.leaves(xs)
     turns = leaves[0].shape[0] if leaves and length is None else length
     if turns is None:  # scan says what is missing
         return scan(f, init, xs, length, reverse, unroll)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel.api.arguments import Parameters, leaf_names, split_call
 from jxkernel.api.autodiff import vjp
 from jxkernel.api.checkpoint import checkpoint, checkpoint_policies
@@ -17,6 +17,7 @@ from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import abstractify
 from jxkernel.observe.costs import program_cost
 from jxkernel.transforms.stage import trace_flat
+from jxkernel.tree import physical
 
 __all__ = ["KeptForBackward", "KeptValue", "Way", "residuals"]
 
@@ -91,7 +92,7 @@ def residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> KeptForBack
       >>> [way.bytes for way in found.ways]
       [24, 0, 0]
     """
-    leaves, structure = tree.flatten((args, kwargs))
+    leaves, structure = physical.flatten((args, kwargs))
     varied = [at for at, leaf in enumerate(leaves) if _is_differentiable(leaf)]
     if not varied:
         raise TypeError("residuals: no argument is a real or complex array, so no derivative is")
@@ -154,9 +155,9 @@ def _flops(fun: Callable[..., Any], given: Sequence[Any]) -> int:
 
     def both(*leaves: Any) -> list[Any]:
         outs, pullback = vjp(fun, *leaves)
-        return tree.leaves((outs, pullback(tree.map(_seed, outs))))
+        return physical.leaves((outs, pullback(physical.map(_seed, outs))))
 
-    _, structure = tree.flatten(tuple(given))
+    _, structure = physical.flatten(tuple(given))
     avals = leaf_avals("residuals", "args", list(given), structure)
     return program_cost(trace_flat(both, avals, name="residuals").jaxpr).flops
 

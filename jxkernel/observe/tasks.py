@@ -18,6 +18,7 @@ from jxkernel.observe import classes
 from jxkernel.observe.explain import ledger
 from jxkernel.observe.programs import count_equations
 from jxkernel.observe.recorder import Recorder
+from jxkernel.tree import physical
 
 __all__ = ["Case", "Check", "Finding", "Grade", "Task", "task"]
 
@@ -257,9 +258,9 @@ def _difference(given: Any, expected: Any, tolerance: float) -> str:
     """What differs, in words that do not say what is expected."""
     if given is None or given is ...:
         return "nothing is returned yet"
-    if tree.structure(given) != tree.structure(expected):
+    if physical.structure(given) != physical.structure(expected):
         return _other_structure(given, expected)
-    leaves = (map(np.asarray, tree.leaves(one)) for one in (given, expected))
+    leaves = (map(np.asarray, physical.leaves(one)) for one in (given, expected))
     for one, other in zip(*leaves, strict=True):
         if one.shape != other.shape:
             return f"the shape is {one.shape}, wanted is {other.shape}"
@@ -272,7 +273,7 @@ def _difference(given: Any, expected: Any, tolerance: float) -> str:
 
 
 def _other_structure(given: Any, expected: Any) -> str:
-    place = tree.structure_mismatch(tree.structure(expected), tree.structure(given))
+    place = physical.structure_mismatch(physical.structure(expected), physical.structure(given))
     found, wanted = (
         "one value" if text == "a leaf" else text for text in (place.found, place.expected)
     )

@@ -1,8 +1,8 @@
 """Keys: what random functions take instead of hidden state.
 
 A raw key is an array of words; a typed key (``KeyArray``) is one that also says which generator
-it is for, cannot be mistaken for data, and may be one of an array of keys.  Typed keys are
-pytrees of their key data, so that every transform takes them.
+it is for, cannot be mistaken for data, and may be one of an array of keys.  To programs
+typed keys are nodes around their key data, so that every transform takes them.
 """
 
 import warnings
@@ -11,7 +11,7 @@ from typing import Any, NewType
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.config import debug_key_reuse, default_prng_impl, enable_custom_prng, legacy_prng_key
 from jxkernel.core.key_data import ExtendedArray
@@ -28,6 +28,7 @@ from jxkernel.primitives.random_bits import threefry2x32
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.random.generators import GENERATORS, Generator
 from jxkernel.runtime import Array, ArrayImpl, Shard
+from jxkernel.tree import physical
 
 __all__ = [
     "Key",
@@ -218,12 +219,7 @@ def _rebuilt(name: str, key_data: Sequence[Any]) -> KeyArray:
     return KeyArray(key_data[0], GENERATORS[name])
 
 
-tree.register_pytree_with_keys(
-    KeyArray,
-    lambda keys: (((tree.GetAttrKey("key_data"), keys.key_data),), keys.generator.name),
-    _rebuilt,
-    lambda keys: ((keys.key_data,), keys.generator.name),
-)
+physical.register_wrapper(KeyArray, lambda keys: ((keys.key_data,), keys.generator.name), _rebuilt)
 
 
 # ---------------------------------------------------------------- taking keys apart

@@ -13,11 +13,11 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.config import compile_runner
 from jxkernel.runtime.arrays import ArrayImpl, block_until_ready
 from jxkernel.runtime.clients import backends
 from jxkernel.runtime.topology import live_arrays
+from jxkernel.tree import physical
 
 __all__ = ["arrays_in", "settle", "under_way", "wait"]
 
@@ -33,7 +33,7 @@ def arrays_in(*values: Any) -> list[Any]:
             found.append(value)
             continue
         try:
-            leaves = tree.leaves(value)
+            leaves = physical.leaves(value)
         except Exception:  # foreign flatten functions, dict keys that cannot be sorted
             continue
         found += [leaf for leaf in leaves if type(leaf) is ArrayImpl]

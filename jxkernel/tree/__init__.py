@@ -1,8 +1,8 @@
 """Pytrees: nested containers of leaves, on jaxlib's C++ registry.
 
-``jxkernel.tree`` is both the public module (``tree.map``, ``tree.flatten`` ...) and what the
-layers above build on.  Place in the pipeline: lowest layer; every transform flattens its
-arguments and unflattens its results here.  It must not know what a leaf is.
+``jxkernel.tree`` is the public module (``tree.map``, ``tree.flatten`` ...); transforms flatten
+their arguments and unflatten their results by ``jxkernel.tree.physical``, which looks into random
+keys.  Place in the pipeline: lowest layer.  It must not know what a leaf is.
 """
 
 from jxkernel.tree.nodes import (
@@ -14,6 +14,7 @@ from jxkernel.tree.nodes import (
     PyTreeDef,
     SequenceKey,
     is_tree_node,
+    physical_registry,
     register_dataclass,
     register_pytree_node,
     register_pytree_node_class,
@@ -82,6 +83,7 @@ __all__ = [
     "map",
     "map_with_path",
     "mismatches",
+    "physical_registry",
     "reduce",
     "reduce_associative",
     "register_dataclass",

@@ -1,9 +1,13 @@
 """Which Python types are pytree nodes, and how users add theirs.
 
-A *node* is a container whose children are looked into; everything else is a *leaf*.  jaxlib's C++
-registry knows ``None`` (a node without children), tuples, named tuples, lists and dicts (children
-in the order of their sorted keys); here ``OrderedDict``, ``defaultdict`` and users' own types
-join them.  The compiled dispatch path flattens arguments through the same registry.
+A *node* is a container whose children are looked into; everything else is a *leaf*.  A C++
+registry of jaxlib knows ``None`` (a node without children), tuples, named tuples, lists and dicts
+(children in the order of their sorted keys); here ``OrderedDict``, ``defaultdict`` and users' own
+types join them.
+
+There are two registries.  Users see trees through ``registry``.  Programs take them through
+``physical_registry``, in which a wrapper of one array, such as a random key, is a node as well, so
+that every leaf is what a program takes; the compiled dispatch path flattens arguments through it.
 
 This module must not know of arrays or tracers: a leaf may be anything.
 """
@@ -25,6 +29,7 @@ __all__ = [
     "SequenceKey",
     "is_tree_node",
     "keyed_children",
+    "physical_registry",
     "register_dataclass",
     "register_pytree_node",
     "register_pytree_node_class",
@@ -60,12 +65,16 @@ KeyPath: TypeAlias = tuple[KeyEntry, ...]
 Node = TypeVar("Node")
 NodeType = TypeVar("NodeType", bound=type)
 
-registry = pytree.default_registry()
-"""The C++ registry: ``registry.flatten(tree)`` is the fastest way to flatten."""
+registry = pytree.PyTreeRegistry()
+"""The C++ registry of users' trees: ``registry.flatten(tree)`` is the fastest way to flatten."""
+
+physical_registry = pytree.PyTreeRegistry()
+"""The C++ registry of trees as programs take them; see ``jxkernel.tree.physical``."""
 
 # Tree definitions are pickled with a reference to their registry, by module and name.
-registry.__module__ = "jxkernel.tree"
-registry.__name__ = "registry"
+for _made, _name in ((registry, "registry"), (physical_registry, "physical_registry")):
+    _made.__module__ = "jxkernel.tree"
+    _made.__name__ = _name
 
 
 def is_tree_node(typ: type) -> bool:
@@ -86,9 +95,11 @@ def is_tree_node(typ: type) -> bool:
     return registry.is_node(typ)
 
 
-def keyed_children(x: Any) -> tuple[list[tuple[KeyEntry, Any]], Any] | None:
+def keyed_children(
+    x: Any, by: pytree.PyTreeRegistry = registry
+) -> tuple[list[tuple[KeyEntry, Any]], Any] | None:
     """Return the (key, child) pairs of a node and its metadata, or None for a leaf."""
-    level = registry.flatten_one_level_with_keys(x)
+    level = by.flatten_one_level_with_keys(x)
     if level is None:
         return None
     pairs, metadata = level
@@ -96,6 +107,11 @@ def keyed_children(x: Any) -> tuple[list[tuple[KeyEntry, Any]], Any] | None:
         # A named tuple: jaxlib 0.10 gives each child the key of the first one.
         return [(GetAttrKey(name), getattr(x, name)) for name in metadata._fields], metadata
     return list(pairs), metadata
+
+
+def _register(nodetype: type, *functions: Any) -> None:
+    registry.register_node(nodetype, *functions)
+    physical_registry.register_node(nodetype, *functions)
 
 
 def register_pytree_node(
@@ -131,7 +147,7 @@ def register_pytree_node(
     if not isinstance(nodetype, type):
         raise TypeError(f"A pytree node type must be a class; got {nodetype!r}.")
     try:
-        registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+        _register(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
     except ValueError:
         raise ValueError(
             f"{nodetype.__qualname__} is already registered as a pytree node; a type can be "
@@ -331,6 +347,7 @@ def register_dataclass(
     if registry.is_node(nodetype):
         raise ValueError(f"{nodetype.__qualname__} is already registered as a pytree node.")
     registry.register_dataclass_node(nodetype, data, meta)
+    physical_registry.register_dataclass_node(nodetype, data, meta)
     return nodetype
 
 
@@ -380,11 +397,5 @@ def _unflatten_default(aux_data: Any, children: Any) -> defaultdict[Any, Any]:
     return defaultdict(factory, zip(keys, children, strict=True))
 
 
-# The registry outlives a reload of this module.
-if not registry.is_node(OrderedDict):
-    registry.register_node(
-        OrderedDict, _flatten_ordered, _unflatten_ordered, _flatten_ordered_with_keys
-    )
-    registry.register_node(
-        defaultdict, _flatten_default, _unflatten_default, _flatten_default_with_keys
-    )
+_register(OrderedDict, _flatten_ordered, _unflatten_ordered, _flatten_ordered_with_keys)
+_register(defaultdict, _flatten_default, _unflatten_default, _flatten_default_with_keys)

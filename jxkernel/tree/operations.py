@@ -61,27 +61,26 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
     """
     try:
         return registry.flatten(tree, is_leaf)
-    except (ValueError, TypeError):
-        _explain_refusal(tree, is_leaf)
-        raise
-    except (SystemError, RecursionError) as error:
-        _explain_depth(error)
+    except REFUSALS as error:
+        explain(error, tree, is_leaf)
         raise
 
 
-def _explain_depth(error: BaseException) -> None:
-    """Raise a clear error where C++ gave up because a tree has no end that it could reach."""
+REFUSALS = (ValueError, TypeError, SystemError, RecursionError)
+"""What C++ raises where it cannot flatten a tree."""
+
+
+def explain(error: BaseException, tree: Any, is_leaf: IsLeaf) -> None:
+    """Raise a clear error in place of the one that C++ raised, where the cause is known."""
+    if isinstance(error, (ValueError, TypeError)):
+        check_predicate(is_leaf)
+        explain_unsortable_keys(tree, is_leaf)
+    # C++ gave up because the tree has no end that it could reach.
     if isinstance(error, RecursionError) or isinstance(error.__cause__, RecursionError):
         raise ValueError(
             "A tree contains itself, or is nested more deeply than can be followed: what is "
             "flattened are finite containers, such as lists and dicts of arrays."
         ) from None
-
-
-def _explain_refusal(tree: Any, is_leaf: IsLeaf) -> None:
-    """Raise a clear error in place of the one that C++ raised, where the cause is known."""
-    check_predicate(is_leaf)
-    explain_unsortable_keys(tree, is_leaf)
 
 
 def _structure(name: str, treedef: Any) -> PyTreeDef:
@@ -184,12 +183,9 @@ def tree_flatten_with_path(
     """
     try:
         return registry.flatten_with_path(tree, _path_predicate(is_leaf, is_leaf_takes_path))
-    except (ValueError, TypeError):
+    except REFUSALS as error:
         check_predicate(is_leaf)
-        _explain_refusal(tree, None if is_leaf_takes_path else is_leaf)
-        raise
-    except (SystemError, RecursionError) as error:
-        _explain_depth(error)
+        explain(error, tree, None if is_leaf_takes_path else is_leaf)
         raise
 
 

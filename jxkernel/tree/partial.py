@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from jxkernel.tree.nodes import GetAttrKey, register_pytree_with_keys, registry
+from jxkernel.tree.nodes import GetAttrKey, register_pytree_with_keys
 
 __all__ = ["Partial"]
 
@@ -70,5 +70,4 @@ def _unflatten(func: Any, children: Any) -> Partial:
     return Partial(func, *args, **keywords)
 
 
-if not registry.is_node(Partial):
-    register_pytree_with_keys(Partial, _flatten, _unflatten)
+register_pytree_with_keys(Partial, _flatten, _unflatten)

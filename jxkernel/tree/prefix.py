@@ -4,13 +4,15 @@ Tree P is a *prefix* of tree F when F can be had from P by replacing leaves of P
 C++ the question costs little, but the answer "no" says little; the walk here is made only after a
 "no", and names the key path, what each tree has there, and what a user may have meant.
 
-This module must not know which transform asks.
+This module must not know which transform asks.  Where a function takes a registry ``by`` which
+trees are flattened, that is the one of users' trees where none is given.
 """
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jxkernel._jaxlib import pytree
 from jxkernel._reprs import guarded_text
 from jxkernel.records import record
 from jxkernel.tree.nodes import KeyPath, PyTreeDef, keyed_children, registry
@@ -130,11 +132,13 @@ def _leaf(x: Any) -> str:
     return "a leaf" if x is _STAND_IN else f"a leaf of type {type(x).__qualname__}"
 
 
-def _level(x: Any, is_leaf: Callable[[Any], bool] | None) -> tuple[list[Any], Any] | None:
+def _level(
+    x: Any, is_leaf: Callable[[Any], bool] | None, by: pytree.PyTreeRegistry
+) -> tuple[list[Any], Any] | None:
     """Return the (key, child) pairs and metadata of a node, or None for a leaf."""
     if is_leaf is not None and is_leaf(x):
         return None
-    level = keyed_children(x)
+    level = keyed_children(x, by)
     if level is None:
         return None
     pairs, metadata = level
@@ -155,6 +159,7 @@ def mismatches(
     is_leaf: Callable[[Any], bool] | None = None,
     *,
     exact: bool = False,
+    by: pytree.PyTreeRegistry = registry,
 ) -> Iterator[Mismatch]:
     """Yield each place where ``tree`` departs from ``treedef``, from left to right.
 
@@ -163,13 +168,14 @@ def mismatches(
         tree: the tree to compare with it.
         is_leaf: which nodes of ``tree`` count as leaves.
         exact: refuse a subtree where ``treedef`` has a leaf, which otherwise is a prefix.
+        by: the registry that ``treedef`` is of.
 
     >>> from jxkernel import tree
     >>> found = next(tree.mismatches(tree.structure({"a": 0}), {"b": 0}))
     >>> found.advice
     "Missing: ['a']; unexpected: ['b']."
     """
-    yield from _mismatches(treedef, tree, is_leaf, exact, ())
+    yield from _mismatches(treedef, tree, is_leaf, exact, by, ())
 
 
 def _mismatches(
@@ -177,10 +183,11 @@ def _mismatches(
     tree: Any,
     is_leaf: Callable[[Any], bool] | None,
     exact: bool,
+    by: pytree.PyTreeRegistry,
     path: KeyPath,
 ) -> Iterator[Mismatch]:
     node = treedef.node_data()
-    level = _level(tree, is_leaf) if node is not None or exact else None
+    level = _level(tree, is_leaf, by) if node is not None or exact else None
     if node is None:
         if level is not None:
             found = _shape(type(tree), level[1], len(level[0]))
@@ -200,10 +207,12 @@ def _mismatches(
         yield Mismatch(path, expected, found, advice or _advice(node_type, type(tree)))
         return
     for child, (key, subtree) in zip(children, pairs, strict=True):
-        yield from _mismatches(child, subtree, is_leaf, exact, (*path, key))
+        yield from _mismatches(child, subtree, is_leaf, exact, by, (*path, key))
 
 
-def structure_mismatch(expected: PyTreeDef, found: PyTreeDef) -> Mismatch:
+def structure_mismatch(
+    expected: PyTreeDef, found: PyTreeDef, *, by: pytree.PyTreeRegistry = registry
+) -> Mismatch:
     """Return the first place where a structure departs from another, which it is not equal to.
 
     >>> from jxkernel import tree
@@ -211,7 +220,7 @@ def structure_mismatch(expected: PyTreeDef, found: PyTreeDef) -> Mismatch:
     'a leaf'
     """
     standing = found.unflatten([_STAND_IN] * found.num_leaves)
-    return next(mismatches(expected, standing, exact=True))
+    return next(mismatches(expected, standing, exact=True, by=by))
 
 
 def _advice(expected: type, found: type) -> str:
@@ -240,15 +249,13 @@ def _key_advice(expected: type, metadata: Any, found: type, found_metadata: Any)
     return f"{text[0].upper()}{text[1:]}."
 
 
-def structure_error(treedef: PyTreeDef, tree: Any, first: str, second: str) -> ValueError | None:
-    """Return the error for the first place where ``tree`` has not ``treedef`` as its prefix."""
-    for mismatch in mismatches(treedef, tree):
-        return ValueError(mismatch.describe(first, second))
-    return None
-
-
 def flatten_up_to(
-    treedef: PyTreeDef, tree: Any, first: str = "the prefix", second: str = "the full tree"
+    treedef: PyTreeDef,
+    tree: Any,
+    first: str = "the prefix",
+    second: str = "the full tree",
+    *,
+    by: pytree.PyTreeRegistry = registry,
 ) -> list[Any]:
     """Return the subtrees of ``tree`` that stand where ``treedef`` has leaves.
 
@@ -257,6 +264,7 @@ def flatten_up_to(
         tree: any tree.
         first: what ``treedef`` is called in the error.
         second: what ``tree`` is called there.
+        by: the registry that ``treedef`` is of.
 
     Raises:
         ValueError: if ``treedef`` is no prefix of ``tree``; the message says where they part.
@@ -274,8 +282,9 @@ def flatten_up_to(
             f"flatten_up_to takes a PyTreeDef, as tree.structure(...) returns, got {treedef!r:.100}"
         ) from None
     except ValueError as error:
-        clearer = structure_error(treedef, tree, first, second)
-        raise (clearer or error) from None
+        for mismatch in mismatches(treedef, tree, by=by):
+            raise ValueError(mismatch.describe(first, second)) from None
+        raise error from None
 
 
 def check_predicate(is_leaf: Any) -> None:
@@ -285,7 +294,11 @@ def check_predicate(is_leaf: Any) -> None:
 
 
 def tree_broadcast_prefix(
-    prefix_tree: Any, full_tree: Any, is_leaf: Callable[[Any], bool] | None = None
+    prefix_tree: Any,
+    full_tree: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+    *,
+    by: pytree.PyTreeRegistry = registry,
 ) -> list[Any]:
     """Return one entry for each leaf of ``full_tree``: the leaf of ``prefix_tree`` above it.
 
@@ -293,6 +306,7 @@ def tree_broadcast_prefix(
         prefix_tree: a prefix of ``full_tree``.
         full_tree: any tree.
         is_leaf: which nodes of ``prefix_tree`` count as leaves.
+        by: the registry that flattens both.
 
     Raises:
         ValueError: if ``prefix_tree`` is no prefix of ``full_tree``.
@@ -302,11 +316,11 @@ def tree_broadcast_prefix(
     [1, 1, 2]
     """
     check_predicate(is_leaf)
-    leaves, treedef = registry.flatten(prefix_tree, is_leaf)
-    subtrees = flatten_up_to(treedef, full_tree)
+    leaves, treedef = by.flatten(prefix_tree, is_leaf)
+    subtrees = flatten_up_to(treedef, full_tree, by=by)
     result: list[Any] = []
     for leaf, subtree in zip(leaves, subtrees, strict=True):
-        result.extend([leaf] * registry.flatten(subtree)[1].num_leaves)
+        result.extend([leaf] * by.flatten(subtree)[1].num_leaves)
     return result
 
 

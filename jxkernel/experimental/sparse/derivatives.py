@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jxkernel import numpy as jnp
-from jxkernel import tree
 from jxkernel.api import autodiff
 from jxkernel.api import jacobian as dense
 from jxkernel.experimental.sparse.formats import BCOO, JAXSparse, made
+from jxkernel.tree import physical
 
 __all__ = ["grad", "jacfwd", "jacobian", "jacrev", "value_and_grad"]
 
@@ -19,7 +19,7 @@ def _is_sparse(x: Any) -> bool:
 
 
 def _data(argument: Any) -> Any:
-    return tree.map(lambda x: x.data if _is_sparse(x) else x, argument, is_leaf=_is_sparse)
+    return physical.map(lambda x: x.data if _is_sparse(x) else x, argument, is_leaf=_is_sparse)
 
 
 def _with_data(argument: Any, data: Any) -> Any:
@@ -28,10 +28,10 @@ def _with_data(argument: Any, data: Any) -> Any:
     def replace(x: Any, new: Any) -> Any:
         if not _is_sparse(x):
             return new
-        children, structure = tree.flatten(x)
+        children, structure = physical.flatten(x)
         return structure.unflatten([new, *children[1:]])
 
-    return tree.map(replace, argument, data, is_leaf=_is_sparse)
+    return physical.map(replace, argument, data, is_leaf=_is_sparse)
 
 
 def _by_data(

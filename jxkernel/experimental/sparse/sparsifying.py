@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Any
 
 from jxkernel import numpy as jnp
-from jxkernel import tree
 from jxkernel.api.branching import switch
 from jxkernel.api.looping import while_loop
 from jxkernel.api.scanning import scan
@@ -23,10 +22,11 @@ from jxkernel.experimental.sparse.formats import BCOO, JAXSparse, with_data
 from jxkernel.experimental.sparse.products import bcoo_dot_general
 from jxkernel.transforms.composed import Composed
 from jxkernel.transforms.stage import trace_flat
+from jxkernel.tree import physical
 
 __all__ = ["sparsify", "todense", "todense_p"]
 
-_LEAF = tree.structure(0)
+_LEAF = physical.structure(0)
 
 Rule = Callable[..., Any]
 
@@ -42,7 +42,7 @@ todense_p = Composed("todense", _todense, linear=(0,))
 def todense(arr: Any) -> Any:
     """Return an array of all elements of a sparse array; an array as it is."""
     if isinstance(arr, JAXSparse):
-        leaves, structure = tree.flatten(arr)
+        leaves, structure = physical.flatten(arr)
         return todense_p.bind(*leaves, tree=structure)
     # In a function that is sparsified an array may stand for a sparse one.
     return todense_p.bind(arr, tree=_LEAF) if is_unknown(arr) else jnp.asarray(arr)
@@ -78,7 +78,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
 
     @wraps(f)
     def sparsified(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure = tree.flatten((args, kwargs), is_leaf=_is_sparse)
+        leaves, structure = physical.flatten((args, kwargs), is_leaf=_is_sparse)
         values = [leaf.to_bcoo() if hasattr(leaf, "to_bcoo") else leaf for leaf in leaves]
         moving_at = [i for i, leaf in enumerate(values) if _is_array(leaf)]
         out_tree: Any = None
@@ -89,7 +89,7 @@ def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., A
             for i, tracer in zip(moving_at, traced, strict=True):
                 full[i] = tracer
             inner_args, inner_kwargs = structure.unflatten(full)
-            outs, out_tree = tree.flatten(f(*inner_args, **inner_kwargs), is_leaf=_is_sparse)
+            outs, out_tree = physical.flatten(f(*inner_args, **inner_kwargs), is_leaf=_is_sparse)
             return [_dense(out) for out in outs]
 
         given = [values[i] for i in moving_at]

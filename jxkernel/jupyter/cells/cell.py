@@ -39,6 +39,7 @@ from jxkernel.jupyter.code.static_keys import (
 from jxkernel.observe.names import NameWatch
 from jxkernel.observe.provenance import Provenance, Watching
 from jxkernel.runtime import ArrayImpl
+from jxkernel.tree import physical
 
 __all__ = ["Cell", "CellOptions", "CellResult", "Inputs", "TraceInfo", "Version"]
 
@@ -122,7 +123,7 @@ class CellResult:
 
     def arrays_on_device(self) -> list[Any]:
         """The arrays of the results and of the gradient."""
-        return [*self.arrays, *tree.leaves(self.gradient)]
+        return [*self.arrays, *physical.leaves(self.gradient)]
 
     def values(self) -> tuple[Any, dict[str, Any], dict[str, Change]]:
         """The last expression, the names that the cell bound, and the inputs that it changed."""
@@ -337,7 +338,7 @@ class Version:
         """Whether each array of a trace's arguments was donated; empty for none."""
         if not self.options.donate:
             return ()
-        paths = tree.leaf_paths(entry.call.in_tree)
+        paths = physical.leaf_paths(entry.call.in_tree)
         return tuple(path[1].key in self.options.donate for path in paths)
 
     def count_trace(self) -> None:
@@ -377,7 +378,7 @@ class Version:
             changes = {name: one for name, one in changes.items() if name in wanted}
         apart = {*rebuilt, *changes}
         bound = {name: names[name] for name in wanted if name not in apart}
-        leaves, structure = tree.flatten((value, bound, changes))
+        leaves, structure = physical.flatten((value, bound, changes))
         arrays = [leaf for leaf in leaves if isinstance(leaf, Tracer | ArrayImpl)]
         kept = tuple(
             _ARRAY if isinstance(leaf, Tracer | ArrayImpl) else _own(leaf) for leaf in leaves
@@ -496,7 +497,7 @@ def _leaks_of_names(bound: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [
         (f"a {holder}", f"the name {name} of the cell")
         for name, value in bound.items()
-        for leaf in tree.leaves(value)
+        for leaf in physical.leaves(value)
         if not isinstance(leaf, Tracer | ArrayImpl) and (holder := _traced_inside(leaf))
     ]
 
@@ -504,7 +505,7 @@ def _leaks_of_names(bound: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _texts_of_traced(bound: Mapping[str, Any]) -> Iterator[str]:
     """The names that hold texts in which a traced value stands by its type."""
     for name, value in bound.items():
-        if any(isinstance(leaf, str) and "Traced<" in leaf for leaf in tree.leaves(value)):
+        if any(isinstance(leaf, str) and "Traced<" in leaf for leaf in physical.leaves(value)):
             yield name
 
 

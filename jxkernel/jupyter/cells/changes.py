@@ -15,6 +15,7 @@ from jxkernel import tree
 from jxkernel._reprs import in_words
 from jxkernel.core.trace import Tracer
 from jxkernel.jupyter.code.functions import captured_values, globals_read, is_of_the_user
+from jxkernel.tree import physical
 
 __all__ = ["Change", "HeldObjects", "TracedInputs", "apply_change"]
 
@@ -56,7 +57,7 @@ class TracedInputs:
         self._inputs = {
             name: value for name, value in traced.items() if not isinstance(value, Tracer)
         }
-        self._before = {name: tree.flatten(value) for name, value in self._inputs.items()}
+        self._before = {name: physical.flatten(value) for name, value in self._inputs.items()}
         self._containers = {name: dict(_containers(one)) for name, one in self._inputs.items()}
 
     def changes(self, names: Mapping[str, Any], whole: Iterable[str] = ()) -> dict[str, Change]:
@@ -71,7 +72,7 @@ class TracedInputs:
             if names.get(name) is not value:
                 continue
             before, structure = self._before[name]
-            leaves, now = tree.flatten(value)
+            leaves, now = physical.flatten(value)
             same = len(leaves) == len(before) and all(map(_is, leaves, before))
             if now != structure or not same:
                 numbers = {} if name in whole else {id(one): i for i, one in enumerate(before)}
@@ -84,7 +85,7 @@ class TracedInputs:
 
 def apply_change(value: Any, change: Change) -> Any:
     """Change the notebook's object as the cell changed its traced copy, and return it."""
-    return _merged(value, change.value, (), change.places, tree.leaves(value))
+    return _merged(value, change.value, (), change.places, physical.leaves(value))
 
 
 def _merged(old: Any, new: Any, path: _Path, places: frozenset[_Path], leaves: list[Any]) -> Any:
@@ -243,7 +244,7 @@ def _same(before: list[tuple[str, Any]], now: list[tuple[str, Any]]) -> bool:
 
 def _tracers(value: Any) -> Iterator[Tracer]:
     try:
-        leaves = tree.leaves(value)
+        leaves = physical.leaves(value)
     except Exception:  # foreign flatten functions, dict keys that cannot be sorted
         return
     for leaf in leaves:

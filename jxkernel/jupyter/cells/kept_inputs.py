@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel.jupyter.code.static_keys import Static
+from jxkernel.tree import physical
 
 __all__ = ["Inputs", "KeptInputs", "is_finite"]
 
@@ -69,7 +70,7 @@ class KeptInputs:
 
 def is_finite(value: Any) -> bool:
     """Whether no number in a pytree is NaN or infinite; unknown ones are taken for bad."""
-    return all(map(_is_finite_leaf, tree.leaves(value)))
+    return all(map(_is_finite_leaf, physical.leaves(value)))
 
 
 def _is_finite_leaf(leaf: Any) -> bool:
@@ -85,4 +86,4 @@ def _is_finite_leaf(leaf: Any) -> bool:
 
 
 def _bytes(traced: Mapping[str, Any]) -> int:
-    return sum(getattr(leaf, "nbytes", 0) for leaf in tree.leaves(dict(traced)))
+    return sum(getattr(leaf, "nbytes", 0) for leaf in physical.leaves(dict(traced)))

@@ -14,6 +14,7 @@ from jxkernel.cluster.exchange import dtype_name, packed, unpacked
 from jxkernel.jupyter.cluster.controller import Cluster
 from jxkernel.jupyter.cluster.folding import ranks_named
 from jxkernel.jupyter.cluster.rows import grouped
+from jxkernel.tree import physical
 
 __all__ = ["differing", "first_difference", "known_on_a_rank", "load", "pull", "push", "save"]
 
@@ -110,7 +111,7 @@ def first_difference(found: Cluster, name: str, one: int, other: int) -> str:
     except UsageError:
         return ""
     leaves = [
-        [(tree.keystr(path), np.asarray(x)) for path, x in tree.leaves_with_path(value)]
+        [(tree.keystr(path), np.asarray(x)) for path, x in physical.leaves_with_path(value)]
         for value in pair
     ]
     for (path, before), (other_path, after) in zip(*leaves, strict=False):

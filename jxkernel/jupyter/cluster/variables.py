@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
 from jxkernel.cluster.exchange import (
     broadcast,
     digest,
@@ -19,6 +18,7 @@ from jxkernel.cluster.exchange import (
     unpacked,
 )
 from jxkernel.cluster.saving import load_variables, savable, save_part
+from jxkernel.tree import physical
 
 __all__ = ["digests", "fetch", "load", "own_names", "receive", "refused", "save"]
 
@@ -85,7 +85,7 @@ def fetch(shell: Any, name: str, is_asked: bool, gather: bool) -> Packed | str |
       gather: whether divided arrays are made whole, for which every rank is called.
     """
     value = shell.user_ns[name]
-    if not gather and any(is_divided(x) for x in tree.leaves(value)):
+    if not gather and any(is_divided(x) for x in physical.leaves(value)):
         return "is divided over the ranks" if is_asked else None
     value = gathered(value) if gather else value
     if not is_asked:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
 from jxkernel._reprs import seen_in_words
 from jxkernel.api.jit import jit_state
 from jxkernel.compile import ShapeDtypeStruct
@@ -28,6 +27,7 @@ from jxkernel.jupyter.code.functions import (
     globals_read,
     is_of_the_user,
 )
+from jxkernel.tree import physical
 
 __all__ = [
     "Static",
@@ -145,7 +145,7 @@ def is_traceable(value: Any) -> bool:
     An empty list or dict is such a pytree, so that a cell may put arrays into it.
     """
     try:
-        leaves = tree.leaves(value)
+        leaves = physical.leaves(value)
     except Exception:  # foreign flatten functions, dict keys that cannot be sorted
         return False
     if not leaves:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.api.arguments import leaf_names
 from jxkernel.compile import compile_lowered, executable_for
 from jxkernel.config import enable_compilation_cache
@@ -25,6 +24,7 @@ from jxkernel.observe import Provenance, Recorder
 from jxkernel.observe.explain import format_duration, format_size, slow_text
 from jxkernel.observe.stages import of_texts
 from jxkernel.runtime import default_device
+from jxkernel.tree import physical
 
 __all__ = ["report_of", "sections_of"]
 
@@ -172,7 +172,7 @@ def _slow(steps: Recorder, name: str) -> Iterator[str]:
 
 def _type_text(value: Any) -> str:
     """The types of a pytree's arrays; of a large one the first few."""
-    leaves = tree.leaves(value)
+    leaves = physical.leaves(value)
     texts = [abstractify(leaf).short(weak=True) for leaf in leaves[:4]]
     if len(leaves) == 1:
         return texts[0]

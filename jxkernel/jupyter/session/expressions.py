@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from IPython.core.error import UsageError
 
-from jxkernel import tree
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.events import private
@@ -22,6 +21,7 @@ from jxkernel.higher_order.references import Ref
 from jxkernel.jupyter.code.static_keys import is_traceable
 from jxkernel.jupyter.session.session import Session
 from jxkernel.observe import Outline, outline, transforms_of
+from jxkernel.tree import physical
 
 __all__ = ["call_of", "evaluate", "outlined", "pair_of", "traced"]
 
@@ -185,7 +185,7 @@ def _jitted(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any
 
 def _is_plain(value: Any) -> bool:
     """Whether a value is made of Python's integers and truth values alone."""
-    leaves = tree.leaves(value)
+    leaves = physical.leaves(value)
     return bool(leaves) and all(isinstance(x, int | np.integer | np.bool_) for x in leaves)
 
 
@@ -203,7 +203,7 @@ def _can_be_traced(jitted: Any, args: Iterable[Any], kwargs: Mapping[str, Any]) 
 def _is_traceable_argument(value: Any) -> bool:
     """Whether a call can be traced with a value as an input."""
     return is_traceable(value) or all(
-        isinstance(x, ShapeDtypeStruct | Ref) or is_traceable(x) for x in tree.leaves(value)
+        isinstance(x, ShapeDtypeStruct | Ref) or is_traceable(x) for x in physical.leaves(value)
     )
 
 

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, PjitFunction
 from jxkernel.jupyter.code.functions import captured_values, globals_read
 from jxkernel.source import is_library_file
+from jxkernel.tree import physical
 
 __all__ = ["uses_arrays"]
 
@@ -89,7 +89,7 @@ def _referred(value: Any) -> Iterable[Any]:
         return [value.func, *value.args, *value.keywords.values()]
     if isinstance(value, list | tuple | dict):
         try:
-            return tree.leaves(value)[:_LEAVES]
+            return physical.leaves(value)[:_LEAVES]
         except Exception:  # dict keys that cannot be sorted, foreign flatten functions
             return []
     kind = value if isinstance(value, type) else type(value)

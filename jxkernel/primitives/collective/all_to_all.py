@@ -7,7 +7,6 @@ pairs turned round.
 from collections.abc import Sequence
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
@@ -39,6 +38,7 @@ from jxkernel.primitives.indexing.concatenate import concatenate
 from jxkernel.primitives.shape.broadcast import batch_to_front
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
+from jxkernel.tree import physical
 
 __all__ = [
     "all_to_all",
@@ -326,7 +326,7 @@ def ppermute(x: Any, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> A
     def permuted(leaf: Any) -> Any:
         return ppermute_p.bind(vary(leaf, names), axis_name=names, perm=pairs)
 
-    return tree.map(permuted, x)
+    return physical.map(permuted, x)
 
 
 def _check_pairs(names: tuple[Any, ...], pairs: Pairs, size: int) -> None:

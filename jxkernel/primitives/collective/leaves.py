@@ -7,10 +7,10 @@ a collective does.
 from collections.abc import Callable
 from typing import Any
 
-from jxkernel import tree
 from jxkernel.core.avals import rank_of
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.errors import KeyTypeError
+from jxkernel.tree import physical
 
 __all__ = ["map_elements", "map_numbers"]
 
@@ -27,7 +27,7 @@ def map_numbers(name: str, function: Callable[[Any], Any], x: Any) -> Any:
             raise KeyTypeError(name, leaf.aval.short())
         return function(leaf)
 
-    return tree.map(of_numbers, x, is_leaf=_holds_key_data)
+    return physical.map(of_numbers, x, is_leaf=_holds_key_data)
 
 
 def map_elements(move: Callable[[Any, int], Any], x: Any) -> Any:
@@ -42,7 +42,7 @@ def map_elements(move: Callable[[Any, int], Any], x: Any) -> Any:
             return leaf.with_key_data(move(leaf.key_data, leaf.ndim))
         return move(leaf, rank_of(leaf))
 
-    return tree.map(moved, x, is_leaf=_holds_key_data)
+    return physical.map(moved, x, is_leaf=_holds_key_data)
 
 
 def _holds_key_data(value: Any) -> bool:

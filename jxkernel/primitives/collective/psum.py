@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from jxkernel import dtypes, tree
+from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, bound_axis_size
 from jxkernel.core.primitive import Primitive, Undefined
@@ -45,6 +45,7 @@ from jxkernel.primitives.reduction.reduce import reduce_max, reduce_min
 from jxkernel.primitives.shape.broadcast import batch_to_front, broadcast_in_dim, reduce_sum
 from jxkernel.primitives.shape.transpose import inverse_permutation, move_axis
 from jxkernel.primitives.sharding import rules
+from jxkernel.tree import physical
 
 __all__ = [
     "axis_index",
@@ -357,14 +358,14 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
             leaf = convert_element_type(leaf, wanted)
         return div(leaf, scalar_like(leaf, count))
 
-    return tree.map(divided, total)
+    return physical.map(divided, total)
 
 
 def _count(x: Any, axis_name: Any, groups: Any) -> int:
     if groups is not None:
         return _one_size("pmean", tuple([tuple(group) for group in groups]))
     names = names_of(axis_name)
-    first: Any = next(iter(tree.leaves(x)), 0.0)
+    first: Any = next(iter(physical.leaves(x)), 0.0)
     positions = [axis for axis in names if type(axis) is int]
     sizes = [shape_of(first)[axis] for axis in positions]
     return prod(sizes) * size_of([name for name in names if type(name) is not int])
@@ -570,7 +571,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     def sent(leaf: Any) -> Any:
         return pbroadcast_p.bind(vary(leaf, (axis_name,)), axis_name=axis_name, source=source)
 
-    return tree.map(sent, x)
+    return physical.map(sent, x)
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
@@ -609,7 +610,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
         _check_cast(abstractify(leaf), tracked, to)
         return vary(leaf, names) if to == "varying" else manual_cast(leaf, tracked, to)
 
-    return tree.map(cast, x)
+    return physical.map(cast, x)
 
 
 def _check_cast(aval: ShapedArray, names: Sequence[Any], to: str) -> None:

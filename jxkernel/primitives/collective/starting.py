@@ -9,6 +9,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.primitives.collective.all_gather import psum_scatter
 from jxkernel.primitives.collective.psum import AxisNames
+from jxkernel.tree import physical
 
 __all__ = ["Future", "psum_scatter_start"]
 
@@ -71,4 +72,4 @@ def psum_scatter_start(
         axis_index_groups=axis_index_groups,
         tiled=tiled,
     )
-    return tree.map(Future, parts)
+    return physical.map(Future, parts)

@@ -22,6 +22,7 @@ from jxkernel.primitives.elementwise.families import (
     unary,
 )
 from jxkernel.primitives.sharding import rules
+from jxkernel.tree import physical
 
 __all__ = [
     "copy_p",
@@ -62,7 +63,7 @@ def stop_gradient(x: TreeT) -> TreeT:
     >>> jx.grad(lambda x: x * lax.stop_gradient(x))(5.0).item()
     5.0
     """
-    return tree.map(_stop_gradient, x)
+    return physical.map(_stop_gradient, x)
 
 
 def _stop_gradient(leaf: Any) -> Any:
@@ -159,7 +160,7 @@ def optimization_barrier(operand: TreeT) -> TreeT:
     >>> lax.optimization_barrier((jnp.array([1, 2]), 3.0))[0].tolist()
     [1, 2]
     """
-    leaves, structure = tree.flatten(operand)
+    leaves, structure = physical.flatten(operand)
     return tree.unflatten(structure, optimization_barrier_p.bind(*leaves))
 
 

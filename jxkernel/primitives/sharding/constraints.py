@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, hlo, runtime, tree
+from jxkernel import dtypes, hlo, runtime
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, manual_axes, putting_off
 from jxkernel.core.explicit_sharding import (
@@ -36,6 +36,7 @@ from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.mesh import concrete_mesh, current_mesh
 from jxkernel.sharding.named import is_empty
 from jxkernel.sharding.spec import axes_of
+from jxkernel.tree import physical
 
 __all__ = [
     "asked_sharding",
@@ -615,8 +616,8 @@ def with_out_sharding(
             out = function(*operands, *args, **params)
         _check_put_off(name, operands, out, sharding.spec)
     else:
-        out = function(*tree.map(mesh_cast, tuple(operands)), *args, **params)
-    return tree.map(partial(reshard_to, sharding=sharding), out)
+        out = function(*physical.map(mesh_cast, tuple(operands)), *args, **params)
+    return physical.map(partial(reshard_to, sharding=sharding), out)
 
 
 def _check_put_off(name: str, operands: Sequence[Any], out: Any, spec: PartitionSpec) -> None:
@@ -625,10 +626,10 @@ def _check_put_off(name: str, operands: Sequence[Any], out: Any, spec: Partition
     Raises:
       ShardingTypeError: it sums over no axis that these mesh axes divide.
     """
-    for leaf in tree.leaves(out):
+    for leaf in physical.leaves(out):
         missing = spec.unreduced - abstractify(leaf).unreduced
         if missing:
-            found = [abstractify(operand).short() for operand in tree.leaves(tuple(operands))]
+            found = [abstractify(operand).short() for operand in physical.leaves(tuple(operands))]
             raise ShardingTypeError(
                 name,
                 ", ".join(found),
@@ -654,7 +655,7 @@ def asked_sharding(name: str, out_sharding: Any, operands: Sequence[Any] = ()) -
             f"{type(out_sharding).__name__}: give a NamedSharding, or under set_mesh a "
             "PartitionSpec"
         )
-    found = [abstractify(operand).explicit_sharding for operand in tree.leaves(tuple(operands))]
+    found = [abstractify(operand).explicit_sharding for operand in physical.leaves(tuple(operands))]
     mesh = current_mesh() or next((each.mesh for each in found if each is not None), None)
     if mesh is None:
         raise NoMeshError(f"{name} out_sharding", repr(out_sharding))
