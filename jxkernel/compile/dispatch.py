@@ -23,7 +23,8 @@ from jxkernel.core.trace import Tracer, unexpected_tracer
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.records import record
 from jxkernel.runtime import shard_argument
-from jxkernel.tree import physical, physical_registry
+from jxkernel.tree import physical
+from jxkernel.tree.nodes import physical_registry
 
 __all__ = [
     "Dispatch",

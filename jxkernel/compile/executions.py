@@ -14,7 +14,7 @@ from typing import Any
 from jxkernel import events
 from jxkernel._jaxlib import ArrayImpl
 from jxkernel.config import post_hook
-from jxkernel.tree import physical_registry
+from jxkernel.tree.nodes import physical_registry
 
 __all__ = ["LatestOutputs", "latest_outputs", "report_execution", "watch_executions"]
 

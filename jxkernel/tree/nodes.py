@@ -72,9 +72,8 @@ physical_registry = pytree.PyTreeRegistry()
 """The C++ registry of trees as programs take them; see ``jxkernel.tree.physical``."""
 
 # Tree definitions are pickled with a reference to their registry, by module and name.
-for _made, _name in ((registry, "registry"), (physical_registry, "physical_registry")):
-    _made.__module__ = "jxkernel.tree"
-    _made.__name__ = _name
+registry.__module__, registry.__name__ = "jxkernel.tree", "registry"
+physical_registry.__module__, physical_registry.__name__ = __name__, "physical_registry"
 
 
 def is_tree_node(typ: type) -> bool:

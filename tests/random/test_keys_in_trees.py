@@ -78,7 +78,8 @@ def test_stages_have_the_structures_of_users():
     assert tree.structure(compiled.input_shardings) == ins
     assert tree.structure(compiled.output_shardings) == outs
     assert tree.structure(compiled.out_info) == outs
-    assert pickle.loads(pickle.dumps(ins)) == ins
+    for one in (ins, physical.structure({"key": KEY})):
+        assert pickle.loads(pickle.dumps(one)) == one
     exported = export.export(jx.jit(draw))({"key": KEY})
     assert (exported.in_tree, exported.out_tree) == (ins, outs)
     with pytest.raises(ValueError, match=r"take random\.key_data"):
