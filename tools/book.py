@@ -213,6 +213,7 @@ def write_static() -> None:
     static.mkdir(parents=True)
     for name in ("book.css", "book.js"):
         shutil.copy(OWN / name, static)
+    shutil.copy(ROOT / "labextension/style/charts.css", static)
     shutil.copy(Path(plotly.__file__).parent / "package_data/plotly.min.js", static)
     shutil.copy(OWN / "conf.py", SOURCE)
 

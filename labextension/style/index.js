@@ -6,3 +6,4 @@ import './panel.css';
 import './runs.css';
 import './tables.css';
 import './provenance.css';
+import './charts.css';

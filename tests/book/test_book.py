@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import nbformat
+import plotly.graph_objects as go
 import pytest
 from nbformat import v4
 
@@ -104,6 +105,29 @@ def test_a_chart_finds_what_draws_it(tmp_path, monkeypatch, page: str, home: str
     book.save(book.shown(notebook), tmp_path / page)
     [cell] = nbformat.read(tmp_path / page, 4).cells
     assert f'<script src="{home}_static/plotly.min.js">' in cell.outputs[0].data["text/html"]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+def test_a_chart_has_the_colours_of_its_page(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(book, "SOURCE", tmp_path)
+    book.write_static()
+    figure = go.Figure(go.Scatter(y=[1, 2]), {"title": "loss"}).to_plotly_json()
+    chart = book.chart(figure, first=True).replace("{book}/", "")
+    styles = "".join(
+        f'<link rel="stylesheet" href="_static/{name}">' for name in ("book.css", "charts.css")
+    )
+    (tmp_path / "page.html").write_text(
+        f'{styles}<body style="color:rgb(1,2,3)"><div class="cell_output">'
+        f'<div class="output text_html">{chart}</div></div>'
+    )
+    with running_browser() as browser:
+        page = browser.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        page.wait_for_selector(".gtitle")
+        colour = "([place, name]) => getComputedStyle(document.querySelector(place))[name]"
+        assert page.evaluate(colour, [".gtitle", "fill"]) == "rgb(1, 2, 3)"
+        for place in (".main-svg", ".output"):
+            assert page.evaluate(colour, [place, "backgroundColor"]) == "rgba(0, 0, 0, 0)"
 
 
 def test_what_a_task_checks_is_folded() -> None:

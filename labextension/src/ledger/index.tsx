@@ -3,7 +3,7 @@
  */
 
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
-import { ReactWidget } from '@jupyterlab/apputils';
+import { IThemeManager, ReactWidget, UseSignal } from '@jupyterlab/apputils';
 import { IRenderMimeRegistry, MimeModel } from '@jupyterlab/rendermime';
 import type { JSONObject } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
@@ -19,11 +19,26 @@ export const ledgerPlugin: JupyterFrontEndPlugin<void> = {
   description: 'Draws the recompilation ledger.',
   autoStart: true,
   requires: [IViews, IRenderMimeRegistry],
-  optional: [ISessions],
-  activate: (_, views: IViews, rendermime: IRenderMimeRegistry, sessions: ISessions | null) => {
+  optional: [ISessions, IThemeManager],
+  activate: (
+    _,
+    views: IViews,
+    rendermime: IRenderMimeRegistry,
+    sessions: ISessions | null,
+    themes: IThemeManager | null
+  ) => {
     views.add('ledger', ({ data, text, trusted }) => {
       const has = rendermime.mimeTypes.includes(PLOTLY);
-      const plotly = has ? () => <Plotly found={data.timeline} rendermime={rendermime} /> : null;
+      const drawn = (theme?: string): React.JSX.Element => (
+        <Plotly key={theme ?? ''} found={data.timeline} rendermime={rendermime} />
+      );
+      const themed = (): React.JSX.Element =>
+        themes ? (
+          <UseSignal signal={themes.themeChanged}>{(_, now) => drawn(now?.newValue)}</UseSignal>
+        ) : (
+          drawn()
+        );
+      const plotly = has ? themed : null;
       const all = trusted && sessions && data.token ? () => allBuilds(sessions, data.token) : null;
       return ReactWidget.create(<Ledger data={data} text={text} plotly={plotly} all={all} />);
     });
@@ -39,7 +54,7 @@ async function allBuilds(sessions: ISessions, token: string): Promise<LedgerPayl
   return session.request<LedgerPayload>('builds', { token });
 }
 
-/** The figure by plotly's own renderer, which plotly brings to JupyterLab. */
+/** The figure by plotly's own renderer, which plotly brings to JupyterLab, in the theme's colours. */
 function Plotly(props: {
   readonly found: BuildTimeline;
   readonly rendermime: IRenderMimeRegistry;

@@ -1,4 +1,4 @@
-"use strict";(self.rspackChunkjxkernel=self.rspackChunkjxkernel||[]).push([[1],{33(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* What all features share. Colours are JupyterLab's variables, so that every theme fits. */
+"use strict";(self.rspackChunkjxkernel=self.rspackChunkjxkernel||[]).push([[1],{33(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* What all features share. Colours are JupyterLab's variables, so that every theme fits. */
 
 .jp-jxk-View {
   padding: 2px 0;
@@ -47,7 +47,73 @@
 .jp-jxk-statusButton:focus-visible {
   outline: 2px solid currentcolor;
 }
-`,""]),e.d(r,{},{A:p})},38(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* The graph of a program. */
+`,""]),e.d(o,{},{A:i})},43(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/*
+ * Charts of plotly take the colours of the page where they have those of plotly's default template:
+ * what a chart chose for itself stays. A chart that writes on its own marks or is drawn by WebGL
+ * stays on its white ground, where it can be read.
+ *
+ * The book has this file too, hence colours are mixed with that of the text.
+ */
+
+.js-plotly-plot:has(.main-svg[style*='background: white']):has(
+    .main-svg [style*='fill: rgb(42, 63, 95)']
+  ):not(
+    :has(
+        .bglayer > .bg:not([style*='fill: rgb(229, 236, 246)']),
+        :is(.pielayer, .funnelarealayer, .treemaplayer, .sunburstlayer, .iciclelayer) > *,
+        .gl-container > *,
+        .table-control-view
+      )
+  ) {
+  .main-svg {
+    background: transparent !important;
+  }
+
+  [style*='fill: rgb(42, 63, 95)'] {
+    fill: currentcolor !important;
+  }
+
+  [style*='stroke: rgb(42, 63, 95)'] {
+    stroke: currentcolor !important;
+  }
+
+  /* The ground of axes, and the outline of bars, which has its colour. */
+  [style*='fill: rgb(229, 236, 246)'] {
+    fill: color-mix(in srgb, currentcolor 6%, transparent) !important;
+  }
+
+  [style*='stroke: rgb(229, 236, 246)'] {
+    stroke: transparent !important;
+  }
+
+  :is(.crisp, .polarlayer path, .ternarylayer path):is(
+      [style*='stroke: rgb(255, 255, 255)'],
+      [style*='stroke: rgb(235, 240, 248)']
+    ) {
+    stroke: color-mix(in srgb, currentcolor 20%, transparent) !important;
+  }
+
+  /* What lies upon axes hides them: legends, labels, menus. */
+  :is(.legend > .bg, .updatemenu-item-rect, .selector-rect):is(
+      [style*='fill: rgb(255, 255, 255)'],
+      [style*='fill: rgb(238, 238, 238)']
+    ) {
+    fill: var(--jp-layout-color0, var(--color-background-primary)) !important;
+  }
+
+  .modebar-group {
+    background: transparent !important;
+  }
+
+  .modebar-btn path {
+    fill: color-mix(in srgb, currentcolor 40%, transparent) !important;
+  }
+
+  .modebar-btn:is(.active, :hover, :focus-visible) path {
+    fill: currentcolor !important;
+  }
+}
+`,""]),e.d(o,{},{A:i})},38(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* The graph of a program. */
 
 .jp-jxk-canvas {
   position: relative;
@@ -130,7 +196,7 @@
   stroke: var(--jp-brand-color1);
   stroke-width: 3;
 }
-`,""]),e.d(r,{},{A:p})},36(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* Marks in editors: a letter below, and an underline of a shape of its own; colour repeats it. */
+`,""]),e.d(o,{},{A:i})},36(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* Marks in editors: a letter below, and an underline of a shape of its own; colour repeats it. */
 
 .cm-line.jp-jxk-markedLine {
   padding-bottom: 10px;
@@ -261,7 +327,7 @@
   font-size: var(--jp-code-font-size);
   white-space: pre-wrap;
 }
-`,""]),e.d(r,{},{A:p})},39(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* The right panel. */
+`,""]),e.d(o,{},{A:i})},39(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* The right panel. */
 
 .jp-jxk-Panel {
   display: flex;
@@ -620,7 +686,7 @@
   outline: 2px solid var(--jp-brand-color1);
   outline-offset: -2px;
 }
-`,""]),e.d(r,{},{A:p})},37(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* Programs: jaxprs, stages, comparisons; and the lists and controls that views share. */
+`,""]),e.d(o,{},{A:i})},37(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* Programs: jaxprs, stages, comparisons; and the lists and controls that views share. */
 
 .jp-jxk-View {
   --jp-jxk-row: 20px;
@@ -883,7 +949,7 @@
 .jp-jxk-diff[data-sign='fold'] {
   color: var(--jp-ui-font-color2);
 }
-`,""]),e.d(r,{},{A:p})},42(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* The map of traced and static. Marks are those of editors. */
+`,""]),e.d(o,{},{A:i})},42(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* The map of traced and static. Marks are those of editors. */
 
 .jp-jxk-source {
   overflow-x: auto;
@@ -924,7 +990,7 @@
 .jp-jxk-source .jp-jxk-mark {
   cursor: pointer;
 }
-`,""]),e.d(r,{},{A:p})},40(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* What \`%%jit\` shows: one line, and the details folded under it. */
+`,""]),e.d(o,{},{A:i})},40(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* What \`%%jit\` shows: one line, and the details folded under it. */
 
 .jp-jxk-fold {
   display: block;
@@ -990,7 +1056,7 @@
   border-bottom: 1px solid var(--jp-border-color2);
   text-align: start;
 }
-`,""]),e.d(r,{},{A:p})},41(o,r,e){var a=e(34),t=e.n(a),n=e(35),p=(e.n(n))()(t());p.push([o.id,`/* Tables, and the views that are made of them: ledger, memory, timeline. */
+`,""]),e.d(o,{},{A:i})},41(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* Tables, and the views that are made of them: ledger, memory, timeline. */
 
 .jp-jxk-head,
 .jp-jxk-cells {
@@ -1172,4 +1238,4 @@
   outline: 2px solid var(--jp-brand-color1);
   outline-offset: 1px;
 }
-`,""]),e.d(r,{},{A:p})},35(o){o.exports=function(o){var r=[];return r.toString=function(){return this.map(function(r){var e="",a=void 0!==r[5];return r[4]&&(e+="@supports (".concat(r[4],") {")),r[2]&&(e+="@media ".concat(r[2]," {")),a&&(e+="@layer".concat(r[5].length>0?" ".concat(r[5]):""," {")),e+=o(r),a&&(e+="}"),r[2]&&(e+="}"),r[4]&&(e+="}"),e}).join("")},r.i=function(o,e,a,t,n){"string"==typeof o&&(o=[[null,o,void 0]]);var p={};if(a)for(var i=0;i<this.length;i++){var l=this[i][0];null!=l&&(p[l]=!0)}for(var j=0;j<o.length;j++){var d=[].concat(o[j]);a&&p[d[0]]||(void 0!==n&&(void 0===d[5]||(d[1]="@layer".concat(d[5].length>0?" ".concat(d[5]):""," {").concat(d[1],"}")),d[5]=n),e&&(d[2]&&(d[1]="@media ".concat(d[2]," {").concat(d[1],"}")),d[2]=e),t&&(d[4]?(d[1]="@supports (".concat(d[4],") {").concat(d[1],"}"),d[4]=t):d[4]="".concat(t)),r.push(d))}},r}},34(o){o.exports=function(o){return o[1]}},27(o){var r=[];function e(o){for(var e=-1,a=0;a<r.length;a++)if(r[a].identifier===o){e=a;break}return e}function a(o,a){for(var t={},n=[],p=0;p<o.length;p++){var i=o[p],l=a.base?i[0]+a.base:i[0],j=t[l]||0,d="".concat(l," ").concat(j);t[l]=j+1;var s=e(d),c={css:i[1],media:i[2],sourceMap:i[3],supports:i[4],layer:i[5]};if(-1!==s)r[s].references++,r[s].updater(c);else{var x=function(o,r){var e=r.domAPI(r);return e.update(o),function(r){r?(r.css!==o.css||r.media!==o.media||r.sourceMap!==o.sourceMap||r.supports!==o.supports||r.layer!==o.layer)&&e.update(o=r):e.remove()}}(c,a);a.byIndex=p,r.splice(p,0,{identifier:d,updater:x,references:1})}n.push(d)}return n}o.exports=function(o,t){var n=a(o=o||[],t=t||{});return function(o){o=o||[];for(var p=0;p<n.length;p++){var i=e(n[p]);r[i].references--}for(var l=a(o,t),j=0;j<n.length;j++){var d=e(n[j]);0===r[d].references&&(r[d].updater(),r.splice(d,1))}n=l}}},29(o){var r={};o.exports=function(o,e){var a=function(o){if(void 0===r[o]){var e=document.querySelector(o);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(o){e=null}r[o]=e}return r[o]}(o);if(!a)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");a.appendChild(e)}},31(o){o.exports=function(o){var r=document.createElement("style");return o.setAttributes(r,o.attributes),o.insert(r,o.options),r}},30(o,r,e){o.exports=function(o){var r=e.nc;r&&o.setAttribute("nonce",r)}},28(o){o.exports=function(o){if("u"<typeof document)return{update:function(){},remove:function(){}};var r=o.insertStyleElement(o);return{update:function(e){var a,t,n;a="",e.supports&&(a+="@supports (".concat(e.supports,") {")),e.media&&(a+="@media ".concat(e.media," {")),(t=void 0!==e.layer)&&(a+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),a+=e.css,t&&(a+="}"),e.media&&(a+="}"),e.supports&&(a+="}"),(n=e.sourceMap)&&"u">typeof btoa&&(a+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(n))))," */")),o.styleTagTransform(a,r,o.options)},remove:function(){var o;null===(o=r).parentNode||o.parentNode.removeChild(o)}}}},32(o){o.exports=function(o,r){if(r.styleSheet)r.styleSheet.cssText=o;else{for(;r.firstChild;)r.removeChild(r.firstChild);r.appendChild(document.createTextNode(o))}}},26(o,r,e){var a=e(27),t=e.n(a),n=e(28),p=e.n(n),i=e(29),l=e.n(i),j=e(30),d=e.n(j),s=e(31),c=e.n(s),x=e(32),f=e.n(x),k=e(33),u={};u.styleTagTransform=f(),u.setAttributes=d(),u.insert=l().bind(null,"head"),u.domAPI=p(),u.insertStyleElement=c(),t()(k.A,u),k.A&&k.A.locals&&k.A.locals;var v=e(36),b={};b.styleTagTransform=f(),b.setAttributes=d(),b.insert=l().bind(null,"head"),b.domAPI=p(),b.insertStyleElement=c(),t()(v.A,b),v.A&&v.A.locals&&v.A.locals;var m=e(37),h={};h.styleTagTransform=f(),h.setAttributes=d(),h.insert=l().bind(null,"head"),h.domAPI=p(),h.insertStyleElement=c(),t()(m.A,h),m.A&&m.A.locals&&m.A.locals;var g=e(38),y={};y.styleTagTransform=f(),y.setAttributes=d(),y.insert=l().bind(null,"head"),y.domAPI=p(),y.insertStyleElement=c(),t()(g.A,y),g.A&&g.A.locals&&g.A.locals;var w=e(39),A={};A.styleTagTransform=f(),A.setAttributes=d(),A.insert=l().bind(null,"head"),A.domAPI=p(),A.insertStyleElement=c(),t()(w.A,A),w.A&&w.A.locals&&w.A.locals;var z=e(40),T={};T.styleTagTransform=f(),T.setAttributes=d(),T.insert=l().bind(null,"head"),T.domAPI=p(),T.insertStyleElement=c(),t()(z.A,T),z.A&&z.A.locals&&z.A.locals;var P=e(41),C={};C.styleTagTransform=f(),C.setAttributes=d(),C.insert=l().bind(null,"head"),C.domAPI=p(),C.insertStyleElement=c(),t()(P.A,C),P.A&&P.A.locals&&P.A.locals;var S=e(42),L={};L.styleTagTransform=f(),L.setAttributes=d(),L.insert=l().bind(null,"head"),L.domAPI=p(),L.insertStyleElement=c(),t()(S.A,L),S.A&&S.A.locals&&S.A.locals}}]);
+`,""]),e.d(o,{},{A:i})},35(r){r.exports=function(r){var o=[];return o.toString=function(){return this.map(function(o){var e="",t=void 0!==o[5];return o[4]&&(e+="@supports (".concat(o[4],") {")),o[2]&&(e+="@media ".concat(o[2]," {")),t&&(e+="@layer".concat(o[5].length>0?" ".concat(o[5]):""," {")),e+=r(o),t&&(e+="}"),o[2]&&(e+="}"),o[4]&&(e+="}"),e}).join("")},o.i=function(r,e,t,a,n){"string"==typeof r&&(r=[[null,r,void 0]]);var i={};if(t)for(var p=0;p<this.length;p++){var l=this[p][0];null!=l&&(i[l]=!0)}for(var s=0;s<r.length;s++){var j=[].concat(r[s]);t&&i[j[0]]||(void 0!==n&&(void 0===j[5]||(j[1]="@layer".concat(j[5].length>0?" ".concat(j[5]):""," {").concat(j[1],"}")),j[5]=n),e&&(j[2]&&(j[1]="@media ".concat(j[2]," {").concat(j[1],"}")),j[2]=e),a&&(j[4]?(j[1]="@supports (".concat(j[4],") {").concat(j[1],"}"),j[4]=a):j[4]="".concat(a)),o.push(j))}},o}},34(r){r.exports=function(r){return r[1]}},27(r){var o=[];function e(r){for(var e=-1,t=0;t<o.length;t++)if(o[t].identifier===r){e=t;break}return e}function t(r,t){for(var a={},n=[],i=0;i<r.length;i++){var p=r[i],l=t.base?p[0]+t.base:p[0],s=a[l]||0,j="".concat(l," ").concat(s);a[l]=s+1;var d=e(j),c={css:p[1],media:p[2],sourceMap:p[3],supports:p[4],layer:p[5]};if(-1!==d)o[d].references++,o[d].updater(c);else{var x=function(r,o){var e=o.domAPI(o);return e.update(r),function(o){o?(o.css!==r.css||o.media!==r.media||o.sourceMap!==r.sourceMap||o.supports!==r.supports||o.layer!==r.layer)&&e.update(r=o):e.remove()}}(c,t);t.byIndex=i,o.splice(i,0,{identifier:j,updater:x,references:1})}n.push(j)}return n}r.exports=function(r,a){var n=t(r=r||[],a=a||{});return function(r){r=r||[];for(var i=0;i<n.length;i++){var p=e(n[i]);o[p].references--}for(var l=t(r,a),s=0;s<n.length;s++){var j=e(n[s]);0===o[j].references&&(o[j].updater(),o.splice(j,1))}n=l}}},29(r){var o={};r.exports=function(r,e){var t=function(r){if(void 0===o[r]){var e=document.querySelector(r);if(window.HTMLIFrameElement&&e instanceof window.HTMLIFrameElement)try{e=e.contentDocument.head}catch(r){e=null}o[r]=e}return o[r]}(r);if(!t)throw Error("Couldn't find a style target. This probably means that the value for the 'insert' parameter is invalid.");t.appendChild(e)}},31(r){r.exports=function(r){var o=document.createElement("style");return r.setAttributes(o,r.attributes),r.insert(o,r.options),o}},30(r,o,e){r.exports=function(r){var o=e.nc;o&&r.setAttribute("nonce",o)}},28(r){r.exports=function(r){if("u"<typeof document)return{update:function(){},remove:function(){}};var o=r.insertStyleElement(r);return{update:function(e){var t,a,n;t="",e.supports&&(t+="@supports (".concat(e.supports,") {")),e.media&&(t+="@media ".concat(e.media," {")),(a=void 0!==e.layer)&&(t+="@layer".concat(e.layer.length>0?" ".concat(e.layer):""," {")),t+=e.css,a&&(t+="}"),e.media&&(t+="}"),e.supports&&(t+="}"),(n=e.sourceMap)&&"u">typeof btoa&&(t+="\n/*# sourceMappingURL=data:application/json;base64,".concat(btoa(unescape(encodeURIComponent(JSON.stringify(n))))," */")),r.styleTagTransform(t,o,r.options)},remove:function(){var r;null===(r=o).parentNode||r.parentNode.removeChild(r)}}}},32(r){r.exports=function(r,o){if(o.styleSheet)o.styleSheet.cssText=r;else{for(;o.firstChild;)o.removeChild(o.firstChild);o.appendChild(document.createTextNode(r))}}},26(r,o,e){var t=e(27),a=e.n(t),n=e(28),i=e.n(n),p=e(29),l=e.n(p),s=e(30),j=e.n(s),d=e(31),c=e.n(d),x=e(32),f=e.n(x),k=e(33),u={};u.styleTagTransform=f(),u.setAttributes=j(),u.insert=l().bind(null,"head"),u.domAPI=i(),u.insertStyleElement=c(),a()(k.A,u),k.A&&k.A.locals&&k.A.locals;var b=e(36),v={};v.styleTagTransform=f(),v.setAttributes=j(),v.insert=l().bind(null,"head"),v.domAPI=i(),v.insertStyleElement=c(),a()(b.A,v),b.A&&b.A.locals&&b.A.locals;var m=e(37),h={};h.styleTagTransform=f(),h.setAttributes=j(),h.insert=l().bind(null,"head"),h.domAPI=i(),h.insertStyleElement=c(),a()(m.A,h),m.A&&m.A.locals&&m.A.locals;var g=e(38),y={};y.styleTagTransform=f(),y.setAttributes=j(),y.insert=l().bind(null,"head"),y.domAPI=i(),y.insertStyleElement=c(),a()(g.A,y),g.A&&g.A.locals&&g.A.locals;var w=e(39),A={};A.styleTagTransform=f(),A.setAttributes=j(),A.insert=l().bind(null,"head"),A.domAPI=i(),A.insertStyleElement=c(),a()(w.A,A),w.A&&w.A.locals&&w.A.locals;var z=e(40),T={};T.styleTagTransform=f(),T.setAttributes=j(),T.insert=l().bind(null,"head"),T.domAPI=i(),T.insertStyleElement=c(),a()(z.A,T),z.A&&z.A.locals&&z.A.locals;var P=e(41),C={};C.styleTagTransform=f(),C.setAttributes=j(),C.insert=l().bind(null,"head"),C.domAPI=i(),C.insertStyleElement=c(),a()(P.A,C),P.A&&P.A.locals&&P.A.locals;var S=e(42),L={};L.styleTagTransform=f(),L.setAttributes=j(),L.insert=l().bind(null,"head"),L.domAPI=i(),L.insertStyleElement=c(),a()(S.A,L),S.A&&S.A.locals&&S.A.locals;var E=e(43),I={};I.styleTagTransform=f(),I.setAttributes=j(),I.insert=l().bind(null,"head"),I.domAPI=i(),I.insertStyleElement=c(),a()(E.A,I),E.A&&E.A.locals&&E.A.locals}}]);
