@@ -53,6 +53,7 @@ __all__ = [
     "legacy_prng_key",
     "log_compiles",
     "long_chains",
+    "loop_unrolling",
     "make_user_context",
     "module_passes",
     "no_execution",
@@ -454,6 +455,13 @@ long_chains = State(
     "On CPU, store what several loops would each compute by a long chain, or leave it to XLA.",
     in_jit_key=True,
 )
+loop_unrolling = State(
+    "jax_loop_unrolling",
+    "auto",
+    one_of("auto", "on", "off"),
+    "On CPU, have LLVM unroll loops in programs that run faster for it, in all, or in none.",
+    in_jit_key=True,
+)
 default_device = State(
     "jax_default_device",
     None,
@@ -806,6 +814,7 @@ config = Settings(
     no_tracing,
     no_execution,
     long_chains,
+    loop_unrolling,
     default_device,
     traceback_filtering,
     platforms,

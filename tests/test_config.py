@@ -45,6 +45,7 @@ OPTIONS = (
     "jax_log_compiles",
     "jax_explain_cache_misses",
     "jax_long_chains",
+    "jax_loop_unrolling",
     "jax_default_device",
     "jax_traceback_filtering",
     "jax_platforms",

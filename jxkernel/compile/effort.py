@@ -1,6 +1,7 @@
-"""How much work XLA puts into a program: the two compiler options that are levels.
+"""How much work XLA puts into a program: compiler options, and whether LLVM unrolls loops.
 
-They are fields of XLA's build options; all other compiler options are XLA flags by name.
+Two compiler options are levels, which are fields of XLA's build options; all others are XLA flags
+by name.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-__all__ = ["CompilerEffortLevel", "apply_options"]
+__all__ = ["CompilerEffortLevel", "apply_options", "without_unrolling"]
 
 
 class CompilerEffortLevel(IntEnum):
@@ -47,6 +48,28 @@ def apply_options(options: Any, given: Sequence[tuple[str, Any]]) -> None:
         if name in _FIELDS:
             setattr(options.executable_build_options, name, _level(name, value))
     options.env_option_overrides = [(name, v) for name, v in given if name not in _FIELDS]
+
+
+_NO_UNROLLING = b"xla_cpu_disable_loop_unrolling"
+_PLACE = (3, 3, 500, 1)
+"""Where it goes in XLA's protocol buffer of options: build options, debug options, a map, a key."""
+
+
+def without_unrolling(options: Any) -> Any:
+    """Return compile options by which LLVM leaves loops as they are.
+
+    jaxlib has no name for it.  Buffers that are written one after the other are read as one, so
+    what it is called in the buffer is written after all others.
+    """
+    added = _NO_UNROLLING
+    for number in reversed(_PLACE):
+        added = _number(number << 3 | 2) + _number(len(added)) + added
+    return type(options).ParseFromString(options.SerializeAsString() + added)
+
+
+def _number(value: int) -> bytes:
+    """Return a number below 2^14 as protocol buffers write it: seven bits a byte."""
+    return bytes([value]) if value < 128 else bytes([value & 127 | 128, value >> 7])
 
 
 def _level(name: str, value: Any) -> int:

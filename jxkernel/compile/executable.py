@@ -8,6 +8,7 @@ before they reach ``execute_sharded``: the runtime reinterprets a wrong dtype of
 from __future__ import annotations
 
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -40,7 +41,14 @@ from jxkernel.compile.placement import (
     result_shardings,
     whole_on,
 )
-from jxkernel.config import compile_runner, launch_hook, long_chains, no_execution, run_hook
+from jxkernel.config import (
+    compile_runner,
+    launch_hook,
+    long_chains,
+    loop_unrolling,
+    no_execution,
+    run_hook,
+)
 from jxkernel.core.effects import TOKEN, effect_names
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.errors import DeletedArrayError
@@ -65,6 +73,7 @@ __all__ = [
     "FastpathData",
     "compile_lowered",
     "executable_for",
+    "has_loops_unrolled",
 ]
 
 _COLLECTIVE = (
@@ -73,8 +82,12 @@ _COLLECTIVE = (
 )
 """An instruction of a compiled module by which devices exchange."""
 
+_EXTRA_OPTIONS = "xla_backend_extra_options"
+"""The XLA flag that says, among others, whether LLVM unrolls loops."""
+
 sha256 = late_function("hashlib", "sha256")
 apply_options = late_function("jxkernel.compile.effort", "apply_options")
+without_unrolling = late_function("jxkernel.compile.effort", "without_unrolling")
 Future = late_function("concurrent.futures", "Future")
 
 
@@ -410,7 +423,7 @@ def compile_lowered(
         if lowered.callbacks:  # objects of this process
             xla, from_disk = compilation(), False
         else:
-            options = compile_options(target, lowered.gives_token)
+            options = _options(lowered, target, compiler_options)
             xla, from_disk = load_or_compile(
                 compilation, lowered.module, devices, options, compiler_options, **about
             )
@@ -433,6 +446,19 @@ def compile_lowered(
         why = f"callbacks with effects ({names})" if names else "callbacks"
         events.emit(events.FastPathLost, **about, reason=why)
     return executable
+
+
+def has_loops_unrolled(lowered: LoweredProgram, options: Sequence[tuple[str, Any]]) -> bool:
+    """Whether LLVM unrolls a program's loops; options of the user's own are left as they are."""
+    return bool(lowered.unrolled or options or _EXTRA_OPTIONS in os.environ.get("XLA_FLAGS", ""))
+
+
+def _options(
+    lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
+) -> Any:
+    """Return XLA's options for a program, before those of the user are added."""
+    options = compile_options(target, lowered.gives_token)
+    return options if has_loops_unrolled(lowered, compiler_options) else without_unrolling(options)
 
 
 def _begin_inspection(inspection: Inspection, target: Any) -> None:
@@ -459,7 +485,7 @@ class Compilation:
     def __init__(
         self, lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
     ) -> None:
-        options = compile_options(target, lowered.gives_token)
+        options = _options(lowered, target, compiler_options)
         if compiler_options:
             apply_options(options, compiler_options)
         self.lowered = lowered
@@ -550,7 +576,7 @@ def executable_for(
       names: a function that returns a name for each argument, for warnings.
     """
     known = closed.remember(Executables)
-    shape = (donated, keep_unused, compiler_options, long_chains.value)
+    shape = (donated, keep_unused, compiler_options, long_chains.value, loop_unrolling.value)
     key = (target, *shape, trace_context())
     found = known.made.get(key)
     if found is None:
@@ -568,7 +594,8 @@ def executable_for(
                     keep_unused=keep_unused,
                     partitioning=target if type(target) is Placement else None,
                 )
-                span.set(ops=len(closed.eqns), stored=lowered.stored)
+                unrolled = has_loops_unrolled(lowered, compiler_options)
+                span.set(ops=len(closed.eqns), stored=lowered.stored, unrolled=unrolled)
             warn_of_unusable(lowered, closed.in_avals, names)
             compilation = Compilation(lowered, target, compiler_options)
         with known.following(key, compilation):

@@ -25,6 +25,7 @@ from jxkernel.compile.executable import (
     FastpathData,
     compile_lowered,
     executable_for,
+    has_loops_unrolled,
 )
 from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.compile.shape_dtype import described, of_elements
@@ -303,7 +304,8 @@ class Traced(_Stage):
                 keep_unused=self.options.keep_unused,
                 partitioning=target if type(target) is Placement else None,
             )
-            span.set(ops=len(self.program.eqns), stored=lowered.stored)
+            unrolled = has_loops_unrolled(lowered, self.options.compiler_options)
+            span.set(ops=len(self.program.eqns), stored=lowered.stored, unrolled=unrolled)
         warn_of_unusable(lowered, self.program.in_avals, self.options.names)
         return lowered
 

@@ -181,13 +181,15 @@ class Traced(Event):
 class Lowered(Event):
     """A jaxpr became a StableHLO module of ``ops`` operations.
 
-    Where long chains are cut, ``stored`` values are kept in memory.
+    Where long chains are cut, ``stored`` values are kept in memory.  LLVM unrolls its loops, or
+    not (``unrolled``).
     """
 
     fun: str
     function_id: int = 0
     ops: int = 0
     stored: int = 0
+    unrolled: bool = True
 
 
 @record(kw_only=True)

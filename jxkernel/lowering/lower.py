@@ -17,13 +17,14 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel._jaxlib import version
-from jxkernel.config import long_chains
+from jxkernel.config import long_chains, loop_unrolling
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
 from jxkernel.lowering.chains import stored_values
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
+from jxkernel.lowering.unrolling import is_unrolled
 from jxkernel.primitives.shape.transpose import transpose_p
 from jxkernel.primitives.sharding.constraints import divide_anew, mesh_cast_p
 from jxkernel.sharding.named import NamedSharding
@@ -566,7 +567,16 @@ def lower_program(
         takes_token=ordered,
         gives_token=effects,
         stored=state.stored,
+        unrolled=_is_unrolled(jaxpr, platform, whole=partitioning is None),
     )
+
+
+def _is_unrolled(jaxpr: Jaxpr, platform: str, *, whole: bool) -> bool:
+    """Whether LLVM is to unroll a program's loops: what it reads of types holds on one device."""
+    wanted = loop_unrolling.value
+    if platform != "cpu" or wanted == "on":
+        return True
+    return wanted == "auto" and not (whole and not is_unrolled(jaxpr))
 
 
 def _as_asked(context: Any, value: Any, aval: ShapedArray, sharding: NamedSharding | None) -> Any:

@@ -25,6 +25,7 @@ class LoweredProgram:
       takes_token: whether ``main`` takes, last, the token of the ordered program before it.
       gives_token: whether ``main`` gives, last, a token that exists when its effects are over.
       stored: how many values are stored where long chains are cut.
+      unrolled: whether LLVM is to unroll its loops, unless the user's options say otherwise.
     """
 
     module: Any
@@ -36,6 +37,7 @@ class LoweredProgram:
     takes_token: bool = False
     gives_token: bool = False
     stored: int = 0
+    unrolled: bool = True
 
     def text(self, *, locations: bool = False) -> str:
         """Return the module as StableHLO text."""

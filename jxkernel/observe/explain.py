@@ -62,6 +62,7 @@ class LedgerRow:
       site: the user's line that called, ``file:line``; empty when unknown.
       slow: why every call enters Python instead of the fast path; empty where none does.
       stored: how many values are kept in memory where long chains are cut.
+      unrolled: whether LLVM unrolls its loops.
       error: what ended it early, or None.
       total_ns: all of these times, of this and all earlier rows.
       storm: a warning when the function keeps being built again; empty otherwise.
@@ -84,6 +85,7 @@ class LedgerRow:
     site: str = ""
     slow: str = ""
     stored: int = 0
+    unrolled: bool = True
     error: str | None = None
     total_ns: int = 0
     storm: str = ""
@@ -114,7 +116,8 @@ class LedgerRow:
 
     def notes(self) -> tuple[str, ...]:
         """What was chosen for the program."""
-        return (stored_text(self.stored),) if self.stored else ()
+        stored = (stored_text(self.stored),) if self.stored else ()
+        return stored if self.unrolled else (*stored, _LEFT_AS_THEY_ARE)
 
     def is_avoidable(self) -> bool:
         """Whether it was built for another reason than being the first call."""
@@ -202,6 +205,11 @@ def stored_text(count: int) -> str:
     )
 
 
+_LEFT_AS_THEY_ARE = (
+    "LLVM leaves its loops as they are, which compiles sooner and runs as fast; "
+    "jax_loop_unrolling='on' has them unrolled"
+)
+
 _LABEL_LENGTH = 100
 
 
@@ -287,7 +295,9 @@ def _extended(row: LedgerRow, record: Record) -> LedgerRow:
             return replace(row, trace_ns=time_ns, eqns=event.eqns, error=error)
         case Lowered():
             time_ns = row.lower_ns + record.self_ns
-            return replace(row, lower_ns=time_ns, stored=event.stored, error=error)
+            return replace(
+                row, lower_ns=time_ns, stored=event.stored, unrolled=event.unrolled, error=error
+            )
         case Compiled():
             time_ns = row.compile_ns + record.self_ns
             return replace(row, compile_ns=time_ns, from_disk=event.from_disk, error=error)

@@ -79,6 +79,7 @@ const row: LedgerRowPayload = {
   site: '',
   slow: '',
   stored: 0,
+  unrolled: true,
   error: null,
   total_ns: 0,
   storm: '',

@@ -476,3 +476,10 @@ def test_long_chains_cut_and_whole_are_two_entries():
         with config.long_chains(setting):
             compiled(sums)
     assert counts() == (2, 2, 2)
+
+
+def test_programs_with_their_loops_unrolled_and_left_are_two_entries():
+    for setting in ("auto", "on", "auto", "off"):
+        with config.loop_unrolling(setting):
+            compiled(lambda x: x.sum(1), np.ones((16, 32), np.float32))
+    assert counts() == (2, 2, 2)
