@@ -53,12 +53,12 @@ class Function:
         compiled = jx.jit(lambda *operands: function(*operands))
 
         def call(*operands: Any) -> Any:
-            least = vectorized.LEAST_SIZE
-            vectorized.LEAST_SIZE = 1 if formula else sys.maxsize
+            least, narrow = vectorized.LEAST_SIZE, vectorized.NARROW
+            vectorized.LEAST_SIZE, vectorized.NARROW = 1, narrow if formula else ()
             try:
                 return np.asarray(compiled(*operands))
             finally:
-                vectorized.LEAST_SIZE = least
+                vectorized.LEAST_SIZE, vectorized.NARROW = least, narrow
 
         return call
 

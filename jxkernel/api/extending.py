@@ -203,18 +203,18 @@ def deflinear(primitive: Primitive, transpose_rule: Rule) -> None:
     deflinear2(primitive, lambda ct, *args, **params: transpose_rule(ct, **params))
 
 
-def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
+def defbilinear(prim: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
     """Declare a primitive linear in each of its two arguments.
 
     Args:
-      primitive: the primitive.
+      prim: the primitive.
       lhs_rule: ``rule(ct, x, y, **params)``, the cotangent of the first argument.
       rhs_rule: the same for the second.
     """
     defjvp(
-        primitive,
-        lambda t, x, y, **params: primitive.bind(t, y, **params),
-        lambda t, x, y, **params: primitive.bind(x, t, **params),
+        prim,
+        lambda t, x, y, **params: prim.bind(t, y, **params),
+        lambda t, x, y, **params: prim.bind(x, t, **params),
     )
 
     def transpose(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
@@ -222,7 +222,7 @@ def defbilinear(primitive: Primitive, lhs_rule: Rule, rhs_rule: Rule) -> None:
             return [lhs_rule(ct, x, y, **params), None]
         return [None, rhs_rule(ct, x, y, **params)]
 
-    primitive_transposes[primitive] = transpose
+    primitive_transposes[prim] = transpose
 
 
 # ---------------------------------------------------------------- batching

@@ -28,11 +28,11 @@ class CustomVJPPrimal:
     perturbed: bool
 
 
-def custom_vjp_primal_tree_values(primals: Any) -> Any:
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """Return a tree with the values in place of each ``CustomVJPPrimal``.
 
     Args:
-      primals: a tree with ``CustomVJPPrimal`` leaves, as a way there gets them.
+      tree: a tree with ``CustomVJPPrimal`` leaves, as a way there gets them.
 
     Returns:
       the tree of their values: what the function itself takes.
@@ -45,6 +45,10 @@ def custom_vjp_primal_tree_values(primals: Any) -> Any:
     >>> custom_vjp_primal_tree_values((x, {"k": n}))
     (3.0, {'k': 2})
     """
+    return _values(tree)
+
+
+def _values(primals: Any) -> Any:
     return tree.map(_value, primals)
 
 

@@ -74,7 +74,7 @@ def new_ref(init_val: object, *, memory_space: None = None, kind: None = None) -
 
 
 @filtered
-def empty_ref(ty: Any, *, memory_space: None = None) -> Ref:
+def empty_ref(ty: Any, memory_space: None = None) -> Ref:
     """Return a reference to an array whose elements are not specified.
 
     Args:

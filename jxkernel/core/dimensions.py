@@ -322,18 +322,18 @@ def is_symbolic(size: object) -> bool:
     return isinstance(size, Dimension)
 
 
-def greater(left: DimensionSize, right: DimensionSize) -> DimensionSize:
+def greater(d1: DimensionSize, d2: DimensionSize) -> DimensionSize:
     """Return the greater of two sizes, as a symbol where it depends."""
-    if isinstance(left, int) and isinstance(right, int):
-        return max(left, right)
-    return _extreme("max", left, right)
+    if isinstance(d1, int) and isinstance(d2, int):
+        return max(d1, d2)
+    return _extreme("max", d1, d2)
 
 
-def lesser(left: DimensionSize, right: DimensionSize) -> DimensionSize:
+def lesser(d1: DimensionSize, d2: DimensionSize) -> DimensionSize:
     """Return the lesser of two sizes, as a symbol where it depends."""
-    if isinstance(left, int) and isinstance(right, int):
-        return min(left, right)
-    return _extreme("min", left, right)
+    if isinstance(d1, int) and isinstance(d2, int):
+        return min(d1, d2)
+    return _extreme("min", d1, d2)
 
 
 def sizes(values: Iterable[Any]) -> tuple[Any, ...]:

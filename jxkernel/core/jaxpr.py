@@ -242,11 +242,11 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     return [a.val if type(a) is Literal else env[a] for a in jaxpr.outvars]
 
 
-def jaxpr_as_fun(closed: ClosedJaxpr) -> Any:
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Any:
     """Return a function of flat arguments that applies a closed program."""
 
     def apply(*args: Any) -> list[Any]:
-        return eval_jaxpr(closed.jaxpr, closed.consts, *args)
+        return eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args)
 
     return apply
 

@@ -207,22 +207,22 @@ class Primitive:
         if found is not None:
             self.clear_caches()
 
-    def def_impl(self, rule: RuleT) -> RuleT:
+    def def_impl(self, impl: RuleT) -> RuleT:
         """Declare, as a decorator, how arrays are computed while nothing is traced.
 
         Without it the primitive is compiled by its ``lower`` rule, eagerly too.  A primitive that
         is not this package's may be given another: libraries do so on purpose.
         """
         if self.built_in:
-            self._declare("evaluate", rule)
+            self._declare("evaluate", impl)
         else:
-            self.replace_rule("evaluate", rule)
-        return rule
+            self.replace_rule("evaluate", impl)
+        return impl
 
-    def def_abstract_eval(self, rule: RuleT) -> RuleT:
+    def def_abstract_eval(self, abstract_eval: RuleT) -> RuleT:
         """Declare, as a decorator, how result types follow from argument types."""
-        self._declare("abstract_eval", rule)
-        return rule
+        self._declare("abstract_eval", abstract_eval)
+        return abstract_eval
 
     def def_lower(self, rule: RuleT) -> RuleT:
         """Declare, as a decorator, the StableHLO of one application."""

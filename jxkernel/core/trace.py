@@ -85,9 +85,9 @@ class Trace:
         """Do what ``process`` does, by the name that traces of libraries give it."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to process primitives")
 
-    def full_raise(self, value: Any) -> Any:
+    def full_raise(self, x: Any) -> Any:
         """Return a value as this trace takes it, which is as it is: see the module's docstring."""
-        return value
+        return x
 
     def is_of_numbers(self, tracer: Tracer) -> bool:
         """Whether a tracer is made of arguments that are single numbers, as far as is known."""

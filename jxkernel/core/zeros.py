@@ -87,9 +87,9 @@ class UndefinedPrimal:
         return f"UndefinedPrimal({self.aval.short()})"
 
 
-def is_linear(value: Any) -> bool:
+def is_linear(x: Any) -> bool:
     """Whether an argument of a transpose rule is one to transpose with respect to."""
-    return type(value) is UndefinedPrimal
+    return type(x) is UndefinedPrimal
 
 
 def scalar_like(value: Any, scalar: complex) -> Any:

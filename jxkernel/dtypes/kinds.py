@@ -30,7 +30,9 @@ __all__ = [
     "ExtendedDType",
     "as_dtype",
     "bfloat16",
+    "check_kinds",
     "extended",
+    "falls_under",
     "finfo",
     "float0",
     "iinfo",
@@ -226,7 +228,7 @@ def dtype_argument(function: str, argument: str, given: Any) -> DType:
         raise TypeError(f"{function} got {argument}={given!r:.60}: {error}") from None
 
 
-def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
+def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
     """Return whether one dtype or scalar type falls under another, as ``np.issubdtype`` does.
 
     Unlike NumPy's, it places the types of ``ml_dtypes`` (``bfloat16`` is an ``np.floating``) and
@@ -239,19 +241,25 @@ def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
     (True, False)
     """
     try:
-        return _falls_under(arg1, arg2)
+        return falls_under(a, b)
     except TypeError:
-        for argument, given in (("arg1", arg1), ("arg2", arg2)):
-            dtype_argument("issubdtype", argument, given)
-            if hasattr(given, "shape") and not isinstance(given, type):
-                raise TypeError(
-                    f"issubdtype got {argument}={given!r:.60}, which is no dtype: write x.dtype"
-                ) from None
+        check_kinds(a=a, b=b)
         raise
 
 
+def check_kinds(**arguments: Any) -> None:
+    """Raise TypeError with the name of the first argument of ``issubdtype`` that is no dtype."""
+    for argument, given in arguments.items():
+        dtype_argument("issubdtype", argument, given)
+        if hasattr(given, "shape") and not isinstance(given, type):
+            raise TypeError(
+                f"issubdtype got {argument}={given!r:.60}, which is no dtype: write x.dtype"
+            ) from None
+
+
 @functools.lru_cache(maxsize=4096)
-def _falls_under(a: DTypeLike, b: DTypeLike) -> bool:
+def falls_under(a: DTypeLike, b: DTypeLike) -> bool:
+    """Return what ``issubdtype`` does; what is no dtype is a TypeError that names no argument."""
     kind, above = _scalar_type(a), _scalar_type(b)
     if issubclass(kind, above):
         return True

@@ -436,9 +436,13 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
 # ---------------------------------------------------------------- norms
 
 
-def l2_norm(numbers: Any) -> Any:
+def l2_norm(tree: Any) -> Any:
     """Return the Euclidean norm of all numbers of a tree together."""
-    return jnp.sqrt(sum(jnp.vdot(x, x) for x in tree.leaves(numbers)))
+    return jnp.sqrt(sum(_squares(tree)))
+
+
+def _squares(numbers: Any) -> list[Any]:
+    return [jnp.vdot(x, x) for x in tree.leaves(numbers)]
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:

@@ -352,9 +352,9 @@ class Ref:
         replace(self, idx, value)
         return before
 
-    def addupdate(self, value: object, idx: object = ...) -> None:
+    def addupdate(self, x: object, idx: object = ...) -> None:
         """Add to a part; an element that is named twice gets both."""
-        replace(self, idx, value, adding=True)
+        replace(self, idx, x, adding=True)
 
     def __getitem__(self, index: object) -> Any:
         return part(self, index)
@@ -447,12 +447,12 @@ _NO_ARRAY = "a reference of type {} is no array: read its value with ref[...]"
 
 
 def part(ref: Ref, index: object) -> Any:
-    """Return a part of what a reference holds, or all of it.
+    """Return a part of what a reference holds; of ``None``, ``...`` or ``()`` all of it.
 
     Raises:
       IndexError: an integer is out of bounds.
     """
-    if index is Ellipsis or (isinstance(index, tuple) and not index):
+    if index is None or index is Ellipsis or (isinstance(index, tuple) and not index):
         return ref.read()
     _check_bounds(ref, index)
     placed = placed_slices(index, ref.shape)
@@ -467,6 +467,7 @@ def replace(ref: Ref, index: object, value: object, *, adding: bool = False) -> 
       IndexError: an integer is out of bounds.
       RefError: the value has not the part's shape, or not its dtype.
     """
+    index = ... if index is None else index
     recorder = ref.recorder()
     if recorder is not None:
         _check_bounds(ref, index)

@@ -41,14 +41,14 @@ def bool_attr(value: bool) -> Any:
     return parse_attribute("true" if value else "false")
 
 
-def i64_attr(value: int) -> Any:
+def i64_attr(i: int) -> Any:
     """Return a 64-bit integer attribute."""
-    return parse_attribute(f"{value} : i64")
+    return parse_attribute(f"{i} : i64")
 
 
-def i32_attr(value: int) -> Any:
+def i32_attr(i: int) -> Any:
     """Return a 32-bit integer attribute."""
-    return parse_attribute(f"{value} : i32")
+    return parse_attribute(f"{i} : i32")
 
 
 def string_attr(value: str) -> Any:

@@ -87,7 +87,7 @@ _NUMBERS = dtypes.ALL - dtypes.BOOLEAN
 
 # ---------------------------------------------------------------- with kinks
 
-unary_function = partial(ufuncs.unary_function, module="jxkernel.nn")
+unary_function = partial(ufuncs.unary_function, module="jxkernel.nn", by_name=True)
 
 
 def _cut_off(x: Any, parts: Sequence[Any]) -> list[Any]:

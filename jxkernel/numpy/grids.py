@@ -149,6 +149,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
     Args:
       *args: vectors of integers, or of booleans, which stand for the positions of the true ones.
+        One without elements may have any dtype: it becomes one of integers.
 
     Returns:
       one array for each, of size 1 along the axes of the others.
@@ -165,6 +166,8 @@ def ix_(*args: Any) -> tuple[Any, ...]:
             raise ValueError(f"ix_ takes vectors, got shape {array.shape} as argument {axis}")
         if array.dtype == bool:
             (array,) = nonzero(array)
+        elif not array.size:
+            array = array.astype(int)
         parts.append(reshape(array, (1,) * axis + array.shape + (1,) * (len(args) - axis - 1)))
     return tuple(parts)
 

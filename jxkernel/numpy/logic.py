@@ -339,12 +339,14 @@ iscomplex = unary_function(
     _iscomplex,
     "Return whether the imaginary part is anything but zero.",
     example=("jnp.iscomplex(jnp.array([1 + 0j, 2j]))", "Array([False,  True], dtype=bool)"),
+    by_name=True,
 )
 isreal = unary_function(
     "isreal",
     lambda x: bits.bitwise_not(_iscomplex(x)),
     "Return whether the imaginary part is zero.",
     example=("jnp.isreal(jnp.array([1 + 0j, 2j]))", "Array([ True, False], dtype=bool)"),
+    by_name=True,
 )
 
 

@@ -433,6 +433,7 @@ i0 = unary_function(
     "Return the modified Bessel function of the first kind and order 0.",
     example=('f"{jnp.i0(1.0):.3f}"', "'1.266'"),
     **inexact,
+    by_name=True,
 )
 
 # ---------------------------------------------------------------- rounding
@@ -470,6 +471,7 @@ trunc = unary_function(
     _rounded(_toward_zero),
     "Return x without its fraction; derivative zero.",
     example=("jnp.trunc(jnp.array([-1.5, 1.7]))", "Array([-1.,  1.], dtype=float32)"),
+    by_name=True,
 )
 fix = trunc
 

@@ -8,15 +8,8 @@ from jxkernel import dtypes
 from jxkernel.core.avals import array_of
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
-from jxkernel.dtypes import (
-    finfo,
-    iinfo,
-    isdtype,
-    issubdtype,
-    promote_types,
-    result_type,
-)
-from jxkernel.dtypes.kinds import dtype_argument
+from jxkernel.dtypes import DTypeLike, finfo, iinfo, isdtype, promote_types, result_type
+from jxkernel.dtypes.kinds import check_kinds, dtype_argument, falls_under
 from jxkernel.numpy.arithmetic import absolute
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
@@ -44,6 +37,26 @@ __all__ = [
 ]
 
 iterable = np.iterable
+
+
+def issubdtype(arg1: DTypeLike, arg2: DTypeLike) -> bool:
+    """Return whether one dtype or scalar type falls under another: see ``dtypes.issubdtype``.
+
+    Args:
+      arg1: a dtype or scalar type.
+      arg2: another.
+
+    Raises:
+      TypeError: either is no dtype.
+
+    >>> jnp.issubdtype(jnp.bfloat16, jnp.floating), jnp.issubdtype(jnp.int32, jnp.floating)
+    (True, False)
+    """
+    try:
+        return falls_under(arg1, arg2)
+    except TypeError:
+        check_kinds(arg1=arg1, arg2=arg2)
+        raise
 
 
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")

@@ -250,7 +250,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return _transposed(a, order)
 
 
-def permute_dims(a: Any, axes: Sequence[int]) -> Any:
+def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
     """Return an array with its axes permuted, as ``transpose`` does; the order must be given.
 
     Args:

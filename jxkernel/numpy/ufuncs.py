@@ -17,6 +17,7 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     promote_for_primitive,
     promote_operands,
+    refuse_out,
     result_dtype,
     ruled_dtype,
 )
@@ -24,6 +25,7 @@ from jxkernel.numpy.promotion import (
 __all__ = ["Example", "binary_function", "inexact", "named", "public", "unary_function"]
 
 _ANY = dtypes.ALL
+_OPTIONS = "\n  out: must be None: arrays cannot be written to.\n  where: must be None."
 
 Example = tuple[str, str]
 """A call and what an interpreter shows of it."""
@@ -66,6 +68,7 @@ def unary_function(
     rule: Callable[[Any], Any] = inexact_dtype,
     beside: float | None = None,
     module: str = "jxkernel.numpy",
+    by_name: bool = False,
 ) -> Any:
     """Return an elementwise function of one operand.
 
@@ -78,9 +81,12 @@ def unary_function(
       rule: what becomes of the other dtypes.
       beside: a Python number that the others meet first, as an operand beside them would be.
       module: where users find it, for pickles.
+      by_name: whether ``x`` may be given by name, and NumPy's ``out`` and ``where`` not at all.
     """
 
-    def function(x: Any) -> Any:
+    def function(x: Any, /, *, out: None = None, where: None = None) -> Any:
+        if out is not None or where is not None:
+            refuse_options(name, out, where)
         try:
             if x.aval.dtype in ready:
                 return operation(x)
@@ -89,7 +95,9 @@ def unary_function(
         return operation(_prepared(name, x, ready, rule, beside))
 
     operands = f"  x: {_operand(ready, rule)}"
-    return public(function, name, _documented(doc, operands, example), module)
+    if by_name:
+        return public(lambda x: function(x), name, _documented(doc, operands, example), module)
+    return public(function, name, _documented(doc, operands + _OPTIONS, example), module)
 
 
 def _prepared(
@@ -129,7 +137,9 @@ def binary_function(
     repeats = isinstance(getattr(operation, "__self__", None), Primitive)
     promote = promote_for_primitive if repeats else promote_operands
 
-    def function(x: Any, y: Any, /) -> Any:
+    def function(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
+        if out is not None or where is not None:
+            refuse_options(name, out, where)
         try:
             aval = x.aval
             if aval is y.aval and aval.dtype in ready:
@@ -139,7 +149,21 @@ def binary_function(
         return operation(*promote(name, x, y, rule=rule))
 
     operands = f"  x: {_operand(ready, rule)}\n  y: likewise; the two are promoted and broadcast."
+    operands += _OPTIONS
     return public(function, name, _documented(doc, operands, example))
+
+
+def refuse_options(name: str, out: Any, where: Any) -> None:
+    """Refuse what NumPy's universal functions take: an array to write to, and where.
+
+    Raises:
+      NotImplementedError: either is given.
+    """
+    refuse_out(name, out)
+    if where is not None:
+        raise NotImplementedError(
+            f"{name}(where=...): nothing is left as it was; write where(condition, {name}(...), x)"
+        )
 
 
 inexact: dict[str, Any] = {"ready": dtypes.INEXACT, "rule": inexact_dtype}

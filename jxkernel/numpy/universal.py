@@ -35,6 +35,7 @@ from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import prod, reduced_axes, sum
 from jxkernel.numpy.selection import where as chosen
 from jxkernel.numpy.shapes import expand_dims, moveaxis, ravel, reshape
+from jxkernel.numpy.ufuncs import refuse_options
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.primitives.arguments import canonical_axis
 
@@ -121,8 +122,9 @@ class ufunc(metaclass=_Universal):
         return hash(self._key())
 
     @filtered
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
         """Apply the function to each element of its arguments, which broadcast."""
+        refuse_options(self.__name__, out, where)
         if len(args) != self.nin:
             raise TypeError(f"{self.__name__} takes {self.nin} arguments, got {len(args)}")
         results = self._call(*args)

@@ -267,7 +267,7 @@ def _distinct(key_data: Any, logits: Any, name: str, axis: int, prefix: Shape, f
     total = ops.add(draw(key_data, name, np.shape(logits), dtype), cast(logits, dtype))
     order = jnp.argsort(-total, axis)
     first = jnp.moveaxis(order, axis, 0)[: prod(prefix)]
-    return first.reshape((*prefix, *first.shape[1:]))
+    return first.reshape((*prefix, *first.shape[1:])).astype(np.int32)
 
 
 def categorical(

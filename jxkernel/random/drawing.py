@@ -5,6 +5,7 @@ ones check their arguments first.
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,8 @@ def uniform(
       key: a key.
       shape: the result's shape.
       dtype: a floating dtype; the default one where not given.
-      minval: the least value, a number or an array that broadcasts to the shape.
+      minval: the least value, a number or an array that broadcasts to the shape.  Where the shape
+        is ``()``, a bound of one element may have axes, which the result has too.
       maxval: the bound, likewise.
       out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
@@ -170,6 +172,8 @@ def uniform(
     """
     key_data, generator = checked_key_data("uniform", key)
     found = float_dtype("uniform", dtype)
-    sizes = joint_shape("uniform", shape, minval, maxval)
+    sizes = joint_shape("uniform", None, minval, maxval)
+    if canonical_shape(shape, "random.uniform") or prod(sizes) != 1:
+        sizes = joint_shape("uniform", shape, minval, maxval)
     result = _uniform(key_data, minval, maxval, generator.name, sizes, found)
     return placed("random.uniform", result, None, out_sharding)

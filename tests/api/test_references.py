@@ -126,7 +126,7 @@ def test_functions_that_write_are_worth_their_pure_twins(transform, function, tw
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-INDICES = [..., (), 1, -1, slice(1, None), slice(None, None, 2), None, np.array([2, 0])]
+INDICES = [..., (), 1, -1, slice(1, None), slice(None, None, 2), (None, ...), np.array([2, 0])]
 
 
 @pytest.mark.parametrize("index", INDICES, ids=repr)
@@ -151,6 +151,15 @@ def test_the_functions_of_the_module_are_the_methods():
     assert repr(ref.aval) == "Ref{f32[3]}"
     assert isinstance(ref, jx.Ref)
     assert [x.item() for x in ref] == [5.0, 1.0, 2.0]
+
+
+def test_none_is_the_whole():
+    ref = jx.new_ref(jnp.arange(3))
+    assert ref[None].shape == jx.ref.get(ref, None).shape == (3,)
+    ref[None] = jnp.zeros(3, int)
+    jx.jit(lambda: jx.ref.addupdate(ref, None, jnp.ones(3, int)))()
+    assert jx.ref.swap(ref, None, jnp.arange(3)).tolist() == [1, 1, 1]
+    assert ref.at[None][...].tolist() == [0, 1, 2]
 
 
 def test_what_a_reference_was_made_of_stays_as_it_is():

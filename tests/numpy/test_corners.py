@@ -365,3 +365,9 @@ def test_divisors_of_the_least_integer_are_positive(dtype):
     y = np.array([7, 6, least, least, least], dtype)
     with jx.enable_x64(True):
         np.testing.assert_array_equal(jnp.gcd(x, y), np.gcd(x, y))
+
+
+def test_positions_without_elements_are_integers_of_a_rectangle():
+    rows, columns = jnp.ix_(jnp.array([]), jnp.arange(2))
+    assert (rows.dtype, columns.dtype) == (np.int32, np.int32)
+    assert jnp.ones((3, 4))[rows, columns].shape == (0, 2)

@@ -260,6 +260,15 @@ def test_gamma_samples_move_with_their_shape_at_a_constant_rank() -> None:
             np.testing.assert_allclose(found, numeric, rtol=1e-6)
 
 
+def test_slopes_in_a_of_incomplete_gamma_have_slopes_in_x() -> None:
+    with enable_x64(True):
+        a, x, step = np.array([0.3, 2.0, 40.0]), np.array([0.2, 3.0, 35.0]), 1e-5
+        for function in (lax.igamma_grad_a, lax.random_gamma_grad):
+            _, found = jx.jvp(lambda x, f=function: f(a, x), (x,), (np.ones(3),))
+            numeric = (function(a, x + step) - function(a, x - step)) / (2 * step)
+            np.testing.assert_allclose(found, numeric, rtol=1e-5)
+
+
 def test_infinite_gamma_samples_and_shapes_have_no_slope() -> None:
     shapes, samples = np.float32([np.inf, 2, np.inf]), np.float32([1, np.inf, np.inf])
     assert np.isnan(lax.random_gamma_grad(shapes, samples)).all()

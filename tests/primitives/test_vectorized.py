@@ -118,3 +118,33 @@ def test_operands_are_broadcast() -> None:
     x = jnp.linspace(0.5, 2, LEAST_SIZE)
     np.testing.assert_allclose(lax.atan2(x, jnp.float32(1.0)), np.arctan(x), rtol=1e-6)
     np.testing.assert_allclose(lax.pow(x, jnp.float32(0.5)), np.sqrt(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 3, LEAST_SIZE])
+def test_denormal_numbers_are_read_whatever_the_size(size: int) -> None:
+    for dtype in (np.float32, jnp.bfloat16):
+        x = np.full(size, 1e-40, dtype)
+        wide = x.astype(np.float64)
+        np.testing.assert_allclose(jnp.cbrt(-x).astype(np.float32), -np.cbrt(wide), rtol=0.01)
+        angle = jnp.arctan2(x, -x).astype(np.float32)
+        np.testing.assert_allclose(angle, np.arctan2(wide, -wide), rtol=0.01)
+
+
+def test_the_angle_of_a_denormal_number_has_its_sign_in_double_precision() -> None:
+    with jx.enable_x64(True):
+        y = np.array([5e-324, 1e-310, -5e-324])
+        np.testing.assert_array_equal(jnp.arctan2(y, -0.5), np.arctan2(y, -0.5))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, jnp.bfloat16, np.float32, np.float64])
+def test_the_number_after_a_denormal_one_is_its_neighbour(dtype: Any) -> None:
+    info = jnp.finfo(dtype)
+    numbers = [0.0, info.smallest_subnormal, info.tiny, 1.0, info.max, np.inf]
+    signed = np.array([sign * float(x) for x in numbers for sign in (1, -1)] + [np.nan], dtype)
+    x, y = np.meshgrid(signed, signed)
+    with jx.enable_x64(True), np.errstate(over="ignore"):
+        result = np.asarray(jnp.nextafter(x, y)).astype(np.float64)
+        wanted = np.nextafter(x, y).astype(dtype).astype(np.float64)
+    np.testing.assert_array_equal(result, wanted)
+    numbers = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(result)[numbers], np.signbit(wanted)[numbers])

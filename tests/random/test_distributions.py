@@ -243,3 +243,16 @@ def test_signs_of_two_sided_numbers_are_those_of_rademacher_in_every_dtype(dtype
 def test_signs_are_no_booleans():
     with pytest.raises(TypeError, match="-1 and 1, which bool does not have: use bernoulli"):
         random.rademacher(random.key(0), (3,), bool)
+
+
+def test_categories_without_replacement_are_of_32_bits():
+    with jx.enable_x64(True):
+        drawn = random.categorical(random.key(0), jnp.zeros(5), shape=(3,), replace=False)
+    assert drawn.dtype == np.int32
+
+
+def test_one_number_between_bounds_with_axes_has_their_axes():
+    low, high = jnp.array([[2.0]]), jnp.array([3.0])
+    drawn = random.uniform(random.key(0), minval=low, maxval=high)
+    assert drawn.shape == (1, 1)
+    assert drawn.item() == pytest.approx(2.0 + random.uniform(random.key(0)).item())

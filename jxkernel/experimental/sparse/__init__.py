@@ -174,7 +174,11 @@ __all__ = [
     "value_and_grad",
 ]
 
-bcsr_sum_duplicates = BCSR.sum_duplicates
+
+def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:
+    """Return the array with elements of one index added up: see ``bcoo_sum_duplicates``."""
+    return mat.sum_duplicates(nse)
+
 
 install_operations(
     abs=sparsify(abs),

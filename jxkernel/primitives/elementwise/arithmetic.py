@@ -399,7 +399,7 @@ mulhi_p = nary(
 )
 
 
-def mulhi(x: Any, y: Any) -> Any:
+def mulhi(x: Any, y: Any, /) -> Any:
     """Return the upper half of the bits of the exact product of integers.  CHLO ``mulhi``.
 
     Args:

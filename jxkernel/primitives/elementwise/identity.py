@@ -149,7 +149,7 @@ optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True
 )
 
 
-def optimization_barrier(operand: TreeT) -> TreeT:
+def optimization_barrier(operand: TreeT, /) -> TreeT:
     """Return a tree of arrays unchanged, all of it computed before anything that uses it.
 
     The compiler moves no computation across the barrier: what is made twice on purpose, to save

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.primitives.elementwise.arithmetic import add, mul, neg, sub
+from jxkernel.primitives.elementwise.arithmetic import add, div, mul, neg, sub
 from jxkernel.primitives.elementwise.compare import eq
 from jxkernel.primitives.elementwise.exponential import exp, log, log1p
 from jxkernel.primitives.elementwise.families import (
@@ -30,7 +30,7 @@ from jxkernel.primitives.elementwise.families import (
 )
 from jxkernel.primitives.elementwise.formula import Formula, epsilon, formula_rule
 from jxkernel.primitives.elementwise.select import select
-from jxkernel.primitives.elementwise.special import lgamma
+from jxkernel.primitives.elementwise.special import digamma, lgamma
 
 __all__ = [
     "betainc",
@@ -363,12 +363,21 @@ def _density(a: Any, x: Any) -> Any:
     return exp(sub(sub(power, x), lgamma(a)))
 
 
+def _density_slope_in_a(a: Any, x: Any) -> Any:
+    """Return the slope of the logarithm of the density in a."""
+    return sub(log(x), digamma(a))
+
+
 igamma_grad_a_p = nary(
     "igamma_grad_a",
     (FLOATING, FLOATING),
     lower=formula_rule(_igamma_grad_a_formula),
     reference=None,
-    jvp=undefined_terms("igamma_grad_a", "a", "x"),
+    jvp=(
+        *undefined_terms("igamma_grad_a", "a"),
+        # The order of derivatives does not matter: it is that of the density in a.
+        lambda t, a, x, y: mul(t, mul(_density(a, x), _density_slope_in_a(a, x))),
+    ),
 )
 
 
@@ -462,7 +471,13 @@ random_gamma_grad_p = nary(
     (FLOATING, FLOATING),
     lower=formula_rule(_random_gamma_grad_formula),
     reference=None,
-    jvp=undefined_terms("random_gamma_grad", "a", "x"),
+    # With the density p and y = -(∂P/∂a) / p:  ∂y/∂x = -∂(log p)/∂a - y ∂(log p)/∂x.
+    jvp=(
+        *undefined_terms("random_gamma_grad", "a"),
+        lambda t, a, x, y: neg(
+            mul(t, add(_density_slope_in_a(a, x), mul(y, sub(div(sub(a, 1), x), 1))))
+        ),
+    ),
 )
 
 

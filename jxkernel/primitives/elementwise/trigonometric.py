@@ -27,10 +27,12 @@ from jxkernel.primitives.elementwise.exponential import rsqrt
 from jxkernel.primitives.elementwise.families import (
     INEXACT,
     bind_binary,
+    broadcast_values,
     lower_by_name,
     nary,
     unary,
 )
+from jxkernel.primitives.elementwise.formula import Formula, Scope
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.vectorized import (
     cosine,
@@ -286,10 +288,23 @@ def _atan2_reference(x: Any, y: Any) -> Any:
     return -1j * untyped_numpy.log((y + 1j * x) / untyped_numpy.sqrt(x * x + y * y))
 
 
+def _atan2_otherwise(context: Any, *values: Any) -> Any:
+    """Append XLA's operation; in float64 it loses the sign of a denormal number."""
+    angle = lower_by_name("stablehlo.atan2")(context, *values)
+    aval = context.avals_out[0]
+    if aval.dtype != np.float64:
+        return angle
+    scope, (y, _) = Scope(context, aval.shape), broadcast_values(context, values)
+    bits, sign = (Formula(scope, value, aval.dtype).bits() for value in (angle, y))
+    whole = np.iinfo(np.int64)
+    return ((bits & whole.max) | (sign & whole.min)).bits().value
+
+
 atan2_p = nary(
     "atan2",
     (INEXACT, INEXACT),
-    lower=vectorized(point_angle, lower_by_name("stablehlo.atan2")),
+    # XLA's gives NaN of two denormal numbers.
+    lower=vectorized(point_angle, _atan2_otherwise, always=True),
     reference=_atan2_reference,
     jvp=(
         lambda t, x, y, z: mul(t, div(y, add(square(x), square(y)))),

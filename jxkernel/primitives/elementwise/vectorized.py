@@ -4,7 +4,8 @@ Here they are formulas that it turns into vector instructions: float32 is comput
 short polynomials and without branches, so that one rounding at the end is nearly the only error.
 The polynomials are minimax: those nearest to the function on their interval in the sense of
 Chebyshev, relative errors below 1e-10. Small arrays, other dtypes and other platforms keep XLA's
-own operation, which is one line of a program and quick to compile.
+own operation, which is one line of a program and quick to compile; but where that loses denormal
+numbers, small arrays have the formula too.
 """
 
 from collections.abc import Callable
@@ -39,33 +40,37 @@ _SIGN, _MAGNITUDE, _INFINITY = -(2**31), 0x7FFFFFFF, 0x7F800000
 _LEAST_NORMAL, _ONE, _HALF_ROOT_2 = 0x00800000, 0x3F800000, 0x3F3504F3
 """Bits of float32 numbers, as integers."""
 
-_NARROW = (_F32.name, "bfloat16", "float16")
+NARROW = (_F32.name, "bfloat16", "float16")
+"""The dtypes that formulas are for."""
 
 
 def vectorized(
-    function: Callable[..., Formula], otherwise: Callable[..., Any]
+    function: Callable[..., Formula], otherwise: Callable[..., Any], *, always: bool = False
 ) -> Callable[..., Any]:
-    """Return the lowering rule of a formula where it is the faster one, and another elsewhere.
+    """Return the lowering rule of a formula where it is the better one, and another elsewhere.
 
     Args:
       function: the formula, of float32 operands.
       otherwise: the rule for other platforms, dtypes and sizes, and where an accuracy is asked for.
+      always: whether small arrays have the formula too, as XLA's own loses denormal numbers.
     """
 
     def lower(context: Any, *values: Any, **params: Any) -> Any:
-        if params or not gains(context):
+        if params or not gains(context, always=always):
             return otherwise(context, *values, **params)
         return evaluate(context, function, broadcast_values(context, values))
 
     return lower
 
 
-def gains(context: Any) -> bool:
-    """Return whether a formula is the faster way to lower an operation."""
+def gains(context: Any, *, always: bool = False) -> bool:
+    """Return whether a formula is the better way to lower an operation."""
     aval = context.avals_out[0]
-    if context.module.platform != "cpu" or aval.dtype.name not in _NARROW:
+    if context.module.platform != "cpu" or aval.dtype.name not in NARROW:
         return False
-    return not any(map(is_symbolic, aval.shape)) and prod(aval.shape) >= LEAST_SIZE
+    if any(map(is_symbolic, aval.shape)):
+        return False
+    return always or prod(aval.shape) >= LEAST_SIZE
 
 
 # ---------------------------------------------------------------- sin, cos, tan

@@ -346,12 +346,12 @@ def _add_any_batch(
     return add_any(*(batch_to_front(a, d, axis.size) for a, d in zip(args, dims, strict=True))), 0
 
 
-def batch_to_front(operand: Any, dim: int | None, size: int) -> Any:
+def batch_to_front(x: Any, bdim: int | None, size: int) -> Any:
     """Return an array with the batch axis first, adding the axis where there is none."""
-    if dim is not None:
-        return move_axis(operand, dim, 0)
-    shape = shape_of(operand)
-    return broadcast_in_dim(operand, (size, *shape), tuple(range(1, len(shape) + 1)))
+    if bdim is not None:
+        return move_axis(x, bdim, 0)
+    shape = shape_of(x)
+    return broadcast_in_dim(x, (size, *shape), tuple(range(1, len(shape) + 1)))
 
 
 # ---------------------------------------------------------------- helpers of derivative rules

@@ -34,6 +34,7 @@ i0e = unary_function(
     Array(1.0000001, dtype=float32, weak_type=True)
     """,
     **_floating,
+    by_name=True,
 )
 i1e = unary_function(
     "i1e",
@@ -48,6 +49,7 @@ i1e = unary_function(
     Array(0., dtype=float32, weak_type=True)
     """,
     **_floating,
+    by_name=True,
 )
 
 

@@ -38,6 +38,7 @@ expit = unary_function(
     Array(0.5, dtype=float32, weak_type=True)
     """,
     **inexact,
+    by_name=True,
 )
 
 

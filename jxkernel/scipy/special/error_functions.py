@@ -45,6 +45,7 @@ erf = unary_function(
     Array(0.8427, dtype=float32, weak_type=True)
     """,
     **_floating,
+    by_name=True,
 )
 erfc = unary_function(
     "erfc",
@@ -59,6 +60,7 @@ erfc = unary_function(
     Array(0.1573, dtype=float32, weak_type=True)
     """,
     **_floating,
+    by_name=True,
 )
 erfinv = unary_function(
     "erfinv",
@@ -73,6 +75,7 @@ erfinv = unary_function(
     Array(0., dtype=float32, weak_type=True)
     """,
     **_floating,
+    by_name=True,
 )
 
 # ---------------------------------------------------------------- scaled

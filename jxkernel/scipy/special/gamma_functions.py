@@ -61,6 +61,7 @@ gammaln = unary_function(
     Array(0., dtype=float32, weak_type=True)
     """,
     **_floating,
+    by_name=True,
 )
 digamma = unary_function(
     "digamma",
@@ -77,6 +78,7 @@ digamma = unary_function(
     Array(-0.5772, dtype=float32, weak_type=True)
     """,
     **_floating,
+    by_name=True,
 )
 
 # ---------------------------------------------------------------- Γ
