@@ -214,7 +214,8 @@ HEAD = """\
 On CPU, XLA calls the C library for the functions below, one element after another. For arrays of
 {least:,} elements and more they are lowered as formulas that become vector instructions, computed
 in float64 for float32 and narrower results. The jaxpr still has `sin`, derivatives go through `sin`
-and `cos`, and other platforms are lowered as before; the
+and `cos`, and other platforms are lowered as before. `cbrt` and `arctan2`, of which XLA's own lose
+denormal numbers, are formulas in arrays of every size; the
 [decision](decisions/0035-formulas-that-become-vector-instructions.md) says why.
 
 Each function of one operand was compared at all 2^32 float32 numbers (the reference of negative
