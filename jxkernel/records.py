@@ -19,6 +19,7 @@ __all__ = ["record"]
 
 ClassT = TypeVar("ClassT", bound=type)
 Fields = dict[str, Field[Any]]
+Setters = dict[str, Callable[[Any, Any], None]]
 
 _put = object.__setattr__
 
@@ -48,11 +49,13 @@ def record(
         members["__slots__"] = (*added, *(["__weakref__"] if weakref_slot else []))
         members["__record__"] = own
         members["__match_args__"] = tuple(name for name, f in own.items() if not f.kw_only)
-        members["__init__"] = _initializer(cls, own)
+        setters: Setters = {}
+        members["__init__"] = _initializer(cls, own, setters)
         members = {**_METHODS, **members}
         members.update(_equality(own, frozen) if eq else {})
         members.update(_FROZEN if frozen else {})
         made: Any = type(cls)(cls.__name__, cls.__bases__, members)
+        setters.update({name: getattr(made, name).__set__ for name in own})
         return made
 
     return declare
@@ -61,7 +64,7 @@ def record(
 def _declared_fields(cls: type, kw_only: bool) -> Fields:
     """Return the fields that a class itself declares, by name."""
     found: Fields = {}
-    for name, annotation in inspect.get_annotations(cls).items():
+    for name, annotation in cls.__annotations__.items():
         given = vars(cls).get(name, MISSING)
         one: Field[Any] = given if isinstance(given, Field) else field(default=given)
         one.name, one.type = name, annotation
@@ -70,7 +73,14 @@ def _declared_fields(cls: type, kw_only: bool) -> Fields:
     return found
 
 
-def _initializer(cls: type, own: Fields) -> Callable[..., None]:
+def _initializer(cls: type, own: Fields, setters: Setters) -> Callable[..., None]:
+    """Return the constructor of a record.
+
+    Args:
+      cls: the class that was decorated.
+      own: its fields.
+      setters: what puts a value into the slot of each field, known once the record is made.
+    """
     name, check = cls.__name__, getattr(cls, "__post_init__", None)
     names = [*own]
     positional = [f.name for f in own.values() if not f.kw_only]
@@ -78,30 +88,27 @@ def _initializer(cls: type, own: Fields) -> Callable[..., None]:
     factories = {
         f.name: f.default_factory for f in own.values() if f.default_factory is not MISSING
     }
-    known = frozenset(names)
     # Most are made of all their fields, by position.
     whole = len(names) if names == positional else -1
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) == whole and not kwargs:
-            for key, value in zip(names, args, strict=True):
-                _put(self, key, value)
-            if check is not None:
-                check(self)
-            return
-        given = dict(zip(positional, args, strict=False))
-        if len(args) > len(positional) or not given.keys().isdisjoint(kwargs):
-            raise TypeError(
-                f"{name}() takes {len(positional)} positional arguments, each given once"
-            )
-        values = {**defaults, **given, **kwargs}
-        for key, factory in factories.items():
-            if key not in values:
-                values[key] = factory()
-        if values.keys() != known:
-            raise TypeError(_mismatch(name, names, values))
-        for key, value in values.items():
-            _put(self, key, value)
+            for put, value in zip(setters.values(), args, strict=False):
+                put(self, value)
+        else:
+            given = {**dict(zip(positional, args, strict=False)), **kwargs}
+            if len(given) < len(args) + len(kwargs):
+                raise TypeError(
+                    f"{name}() takes {len(positional)} positional arguments, each given once"
+                )
+            values = {**defaults, **given}
+            for key, factory in factories.items():
+                if key not in values:
+                    values[key] = factory()
+            if values.keys() != setters.keys():
+                raise TypeError(_mismatch(name, names, values))
+            for key, put in setters.items():
+                put(self, values[key])
         if check is not None:
             check(self)
 

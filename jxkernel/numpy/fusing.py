@@ -56,6 +56,7 @@ _CACHE = PjitFunctionCache(capacity=8192)
 _FUNCTIONS: list["Fused"] = []
 _PROGRAM_LIMIT = 1024
 _CALL = "The call: "
+_NOTHING_STATIC = Parameters()
 
 
 class Fused:
@@ -66,6 +67,7 @@ class Fused:
       name: what profiles and errors call it.
       static: its static parameters.
       operator: whether operands of foreign types are left to their own methods.
+      dispatch: what it asks of its runs, once there was one.
       programs: what was traced, by kind of arguments.
       jitted: the body under ``jit``, once its stages were asked for.
     """
@@ -79,7 +81,7 @@ class Fused:
         self.name = name
         self.static = static
         self.operator = operator
-        self.dispatch = Dispatch(name, depth=inf)
+        self.dispatch: Dispatch | None = None
         self.programs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
         self.jitted: Any = None
 
@@ -144,6 +146,8 @@ class Fused:
                 except Exception as shown:
                     raise shown from None
             raise
+        if self.dispatch is None:
+            self.dispatch = Dispatch(self.name, depth=inf)
         return self.dispatch.answer(closed, call.flat, out_tree)
 
     def _avals(self, leaves: Sequence[Any]) -> tuple[ShapedArray, ...]:
@@ -241,7 +245,7 @@ def fused(
     """
     if body is None:
         return partial(fused, static=static, operator=operator, normalized=normalized, name=name)
-    parameters = _static_parameters(body, static) if static else Parameters()
+    parameters = _static_parameters(body, static) if static else _NOTHING_STATIC
     state = Fused(body, parameters, name or body.__name__, operator)
     _FUNCTIONS.append(state)
     function = cpp_callable(
