@@ -12,7 +12,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from jxkernel import events, tree
@@ -47,10 +47,6 @@ from jxkernel.api.shardings import (
 from jxkernel.api.traced import check_function, clear_traced
 from jxkernel.compile import (
     Dispatch,
-    Lowered,
-    LowerOptions,
-    Outside,
-    Traced,
     cpp_callable,
     program_shardings,
     standing,
@@ -79,6 +75,9 @@ from jxkernel.source import current_user_frame
 from jxkernel.transforms.stage import StageTrace, trace_flat
 from jxkernel.tree import physical
 
+if TYPE_CHECKING:
+    from jxkernel.compile.stages import Lowered, Traced
+
 __all__ = [
     "JitState",
     "TraceEntry",
@@ -91,6 +90,9 @@ __all__ = [
 ]
 
 Recorder = late_function("jxkernel.higher_order.recorded_references", "Recorder")
+make_options = late_function("jxkernel.compile.stages", "LowerOptions")
+make_outside = late_function("jxkernel.compile.stages", "Outside")
+make_traced = late_function("jxkernel.compile.stages", "Traced")
 
 _LOGGER = logging.getLogger("jxkernel")
 _CACHE = PjitFunctionCache(capacity=8192)
@@ -432,7 +434,7 @@ class JitState:
         return tuple(flags)
 
     @filtered
-    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+    def trace(self, *args: Any, **kwargs: Any) -> "Traced":
         """Trace for given arguments and return the stage.
 
         Anything with a shape and a dtype, such as ``ShapeDtypeStruct``, stands for an array.
@@ -448,9 +450,9 @@ class JitState:
             traced.recorded = self.recorded(call)
         return traced
 
-    def _staged(self, call: Call, entry: TraceEntry, args: tuple[Any, ...]) -> Traced:
+    def _staged(self, call: Call, entry: TraceEntry, args: tuple[Any, ...]) -> "Traced":
         given, results = self.shardings(call, entry)
-        options = LowerOptions(
+        options = make_options(
             self.donated(entry, args),
             self.options.keep_unused,
             self.options.where(),
@@ -460,10 +462,10 @@ class JitState:
             tuple(lying(call.flat, given)),
             None if results is None else tuple(results),
         )
-        return Traced(entry.closed, self.name, entry.call.in_tree, entry.out_tree, options)
+        return make_traced(entry.closed, self.name, entry.call.in_tree, entry.out_tree, options)
 
     @filtered
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
         """Trace and lower for given arguments and return the stage."""
         return self.trace(*args, **kwargs).lower()
 
@@ -510,7 +512,7 @@ class TakingReferences:
         self._write(call, written)
         return found, result
 
-    def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+    def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Traced":
         """Trace the function and return the stage, which writes when it is compiled and called.
 
         Raises:
@@ -522,7 +524,7 @@ class TakingReferences:
         traced.recorded = self._state.recorded(call)
         structure = traced.out_structure
         result = structure.unflatten([0] * structure.num_leaves)[0]
-        traced.outside = Outside(call.in_tree, physical.structure(result), self._runs)
+        traced.outside = make_outside(call.in_tree, physical.structure(result), self._runs)
         return traced
 
     def _runs(self, compiled: Callable[..., Any], args: Any, kwargs: Any) -> Any:
@@ -604,7 +606,7 @@ def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return function(*args, **kwargs)
 
 
-def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
+def _trace(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Traced":
     return function.trace(*args, **kwargs)
 
 

@@ -6,6 +6,9 @@ It must not know of user functions' arguments: those are ``api``'s.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from jxkernel._lazy import lazy_names
 from jxkernel.compile.disk_cache import (
     CacheSummary,
     clear_disk_cache,
@@ -24,16 +27,6 @@ from jxkernel.compile.executable import (
 from jxkernel.compile.executions import latest_outputs, watch_executions
 from jxkernel.compile.placement import Placement, devices_of, program_shardings, target_device
 from jxkernel.compile.shape_dtype import ShapeDtypeStruct, standing
-from jxkernel.compile.stages import (
-    ArgInfo,
-    Compiled,
-    CompilerOptions,
-    Lowered,
-    LowerOptions,
-    Outside,
-    Traced,
-    Wrapped,
-)
 
 __all__ = [
     "ArgInfo",
@@ -68,3 +61,24 @@ __all__ = [
     "target_device",
     "watch_executions",
 ]
+
+# What is compiled ahead of its calls, few programs ask for.
+if TYPE_CHECKING:
+    from jxkernel.compile.stages import (
+        ArgInfo,
+        Compiled,
+        CompilerOptions,
+        Lowered,
+        LowerOptions,
+        Outside,
+        Traced,
+        Wrapped,
+    )
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    names={
+        "jxkernel.compile.stages": (
+            "ArgInfo Compiled CompilerOptions LowerOptions Lowered Outside Traced Wrapped"
+        )
+    },
+)

@@ -9,7 +9,6 @@ from typing import Any
 
 from jxkernel.config import enable_checks
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, subjaxprs
-from jxkernel.core.printing import equation_text
 from jxkernel.errors import JaxprTypeError
 
 __all__ = ["check_if_enabled", "check_jaxpr"]
@@ -71,4 +70,4 @@ def _type(aval: Any) -> tuple[Any, ...]:
 
 
 def _text(eqn: Eqn | None) -> str:
-    return "" if eqn is None else equation_text(eqn)
+    return "" if eqn is None else repr(eqn)

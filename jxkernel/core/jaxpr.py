@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, TypeVarTuple, cast, final
 
+from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.key_data import numbers_of
 from jxkernel.core.primitive import Primitive
@@ -48,6 +49,10 @@ MadeT = TypeVar("MadeT")
 ArgTs = TypeVarTuple("ArgTs")
 
 _NOTHING: Any = object()
+
+_equation_text = late_function("jxkernel.core.printing", "equation_text")
+_jaxpr_text = late_function("jxkernel.core.printing", "jaxpr_text")
+_pretty_print = late_function("jxkernel.core.printing", "pretty_print")
 
 
 @final
@@ -105,6 +110,9 @@ class Eqn:
         self.effects = effects
         self.source = source
 
+    def __repr__(self) -> str:
+        return _equation_text(self)
+
     @property
     def source_info(self) -> SourceInfo:
         """Where in the user's code it was made, and under which names."""
@@ -121,7 +129,7 @@ class Jaxpr:
 
     __slots__ = ("__weakref__", "constvars", "effects", "eqns", "invars", "name", "outvars")
 
-    pretty_print: Callable[..., str]
+    pretty_print: Callable[..., str] = _pretty_print
 
     def __init__(
         self,
@@ -138,6 +146,9 @@ class Jaxpr:
         self.eqns = list(eqns)
         self.effects = effects
         self.name = name
+
+    def __repr__(self) -> str:
+        return _jaxpr_text(self)
 
     def replace(self, **parts: Any) -> Jaxpr:
         """Return this program with the given parts replaced."""
@@ -160,13 +171,16 @@ class ClosedJaxpr:
 
     __slots__ = ("__weakref__", "_made", "consts", "jaxpr")
 
-    pretty_print: Callable[..., str]
+    pretty_print: Callable[..., str] = _pretty_print
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         assert len(jaxpr.constvars) == len(consts), "one value per constvar"
         self.jaxpr = jaxpr
         self.consts = list(consts)
         self._made: dict[Any, Any] = {}
+
+    def __repr__(self) -> str:
+        return _jaxpr_text(self.jaxpr)
 
     def remember(self, make: Callable[[ClosedJaxpr, *ArgTs], MadeT], *args: *ArgTs) -> MadeT:
         """Return what ``make(self, *args)`` gives, made once and kept as long as the program lives.

@@ -24,6 +24,7 @@ __all__ = [
     "letters",
     "parameter_text",
     "parameters_text",
+    "pretty_print",
 ]
 
 _WIDTH = 80
@@ -173,42 +174,25 @@ def jaxpr_text(
     return f"{{ lambda {head}. let{body}\n{indent}{_STEP}in {results} }}"
 
 
-def _closed_text(self: ClosedJaxpr) -> str:
-    return jaxpr_text(self.jaxpr)
-
-
-def _jaxpr_text(self: Jaxpr) -> str:
-    return jaxpr_text(self)
-
-
-def _eqn_text(self: Eqn) -> str:
-    return equation_text(self)
-
-
-def _pretty_print(  # noqa: D417  # it is a method
-    self: Jaxpr | ClosedJaxpr,
+def pretty_print(
+    program: Jaxpr | ClosedJaxpr,
     *,
     source_info: bool = False,
     name_stack: bool = False,
     use_color: bool = False,
 ) -> str:
-    """Return the program as text.
+    """Return a program as text: the method of programs.
 
     Args:
+      program: the program.
       source_info: whether each equation ends with the user's line that made it.
       name_stack: whether it ends with the names of the scopes that it is in.
       use_color: taken and not used: the text has no colors.
     """
-    jaxpr = self.jaxpr if isinstance(self, ClosedJaxpr) else self
+    jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
     named = _with_scopes if name_stack else None
     return jaxpr_text(jaxpr, show_source=source_info, on_equation=named)
 
 
 def _with_scopes(eqn: Eqn, text: str) -> str:
     return f"{text} # [{eqn.source_info.name_stack}]"
-
-
-ClosedJaxpr.pretty_print = Jaxpr.pretty_print = _pretty_print
-ClosedJaxpr.__repr__ = ClosedJaxpr.__str__ = _closed_text  # type: ignore[method-assign]
-Jaxpr.__repr__ = Jaxpr.__str__ = _jaxpr_text  # type: ignore[method-assign]
-Eqn.__repr__ = _eqn_text  # type: ignore[method-assign]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from jxkernel.compile import Traced
+from jxkernel.compile.stages import Traced
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.lowering import LoweredProgram
 from jxkernel.records import record

@@ -8,8 +8,8 @@ first of the caller's mesh, whatever that mesh's axes are.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jxkernel.compile import Traced
 from jxkernel.compile.placement import respelled
+from jxkernel.compile.stages import Traced
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.explicit_sharding import Entries, explicit_sharding_of
 from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs

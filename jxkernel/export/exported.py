@@ -14,8 +14,8 @@ from jxkernel import dtypes, hlo, tree
 from jxkernel.api.autodiff import vjp
 from jxkernel.api.custom import custom_vjp
 from jxkernel.api.jit import jit, jit_state
-from jxkernel.compile import ShapeDtypeStruct, Traced
-from jxkernel.compile.stages import checked_platforms
+from jxkernel.compile import ShapeDtypeStruct
+from jxkernel.compile.stages import Traced, checked_platforms
 from jxkernel.core.avals import ShapedArray, abstractify, shape_text
 from jxkernel.core.dimensions import Dimension, SymbolicScope, is_symbolic
 from jxkernel.core.filtering import filtered

@@ -14,7 +14,7 @@ from functools import partial, update_wrapper
 from math import inf
 from operator import is_not
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, trace_context
 from jxkernel._reprs import in_words
 from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
 from jxkernel.api.jit import jit
-from jxkernel.compile import Dispatch, Lowered, Traced, cpp_callable
+from jxkernel.compile import Dispatch, cpp_callable
 from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.filtering import hide_internal_frames
@@ -34,6 +34,9 @@ from jxkernel.primitives.elementwise.convert import stage
 from jxkernel.runtime import ArrayImpl, own_array
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.tree import physical
+
+if TYPE_CHECKING:
+    from jxkernel.compile.stages import Lowered, Traced
 
 __all__ = ["OPERANDS", "Fused", "clear", "fused", "fused_state"]
 
@@ -85,7 +88,7 @@ class Fused:
         self.programs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
         self.jitted: Any = None
 
-    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+    def trace(self, *args: Any, **kwargs: Any) -> "Traced":
         """Trace for given arguments and return the stage, as a jitted function does."""
         if self.jitted is None:
             static = self.static
@@ -94,7 +97,7 @@ class Fused:
             )
         return self.jitted.trace(*args, **kwargs)
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    def lower(self, *args: Any, **kwargs: Any) -> "Lowered":
         """Trace and lower for given arguments and return the stage."""
         return self.trace(*args, **kwargs).lower()
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from jxkernel import dtypes, events
 from jxkernel.api.jit import jit_anew, jit_state
-from jxkernel.compile import Compiled, Executable, Executables
+from jxkernel.compile import Executable, Executables
+from jxkernel.compile.stages import Compiled
 from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import Jaxpr, subjaxprs
 from jxkernel.core.trace import Tracer
