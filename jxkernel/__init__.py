@@ -20,8 +20,6 @@ with _collector.paused():
     from jxkernel._version import __version__
     from jxkernel.api.autodiff import fwd_and_bwd, grad, jvp, linearize, value_and_grad, vjp
     from jxkernel.api.jit import clear_caches, jit
-    from jxkernel.api.tracing import eval_shape, make_jaxpr
-    from jxkernel.api.transfer import block_until_ready, copy_to_host_async, device_get, device_put
     from jxkernel.api.vectorize import vmap
     from jxkernel.compile import EvalTrace, ShapeDtypeStruct, watch_executions
     from jxkernel.config import (
@@ -293,6 +291,8 @@ if TYPE_CHECKING:
     from jxkernel.api.references import Ref, ds, empty_ref, free_ref, freeze, new_ref
     from jxkernel.api.resharding import reshard, smap
     from jxkernel.api.shard_map import pmap, shard_map
+    from jxkernel.api.tracing import eval_shape, make_jaxpr
+    from jxkernel.api.transfer import block_until_ready, copy_to_host_async, device_get, device_put
     from jxkernel.compile.effort import CompilerEffortLevel
     from jxkernel.observe.benchmarks import benchmark
     from jxkernel.observe.limits import assert_max_traces
@@ -322,6 +322,8 @@ __getattr__, __dir__ = lazy_names(
         "jxkernel.api.references": "Ref ds empty_ref free_ref freeze new_ref",
         "jxkernel.api.resharding": "reshard smap",
         "jxkernel.api.shard_map": "pmap shard_map",
+        "jxkernel.api.tracing": "eval_shape make_jaxpr",
+        "jxkernel.api.transfer": "block_until_ready copy_to_host_async device_get device_put",
         "jxkernel.compile.effort": "CompilerEffortLevel",
         "jxkernel.observe.benchmarks": "benchmark",
         "jxkernel.observe.limits": "assert_max_traces",

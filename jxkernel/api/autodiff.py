@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, tree
-from jxkernel.api import pullback as pullbacks
+from jxkernel._lazy import late_function
 from jxkernel.api.arguments import argument_positions, checked_argnums, function_name, named_like
 from jxkernel.api.jit import check_result, jit
 from jxkernel.api.key_tangents import per_key, per_word, refuse_keys
@@ -48,6 +48,9 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+make_pullback = late_function("jxkernel.api.pullback", "made")
+taking_references = late_function("jxkernel.api.pullback", "taking_references")
 
 
 def grad(
@@ -395,7 +398,7 @@ def vjp(
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
     linear = linearize_flat(flat_fun, flat)
     way = _Pullback(function_name(fun), linear, in_tree, flat_fun.value_tree, flat_fun.count)
-    pullback = pullbacks.made(way, flat, in_tree, flat_fun.value_tree, linear.program.consts)
+    pullback = make_pullback(way, flat, in_tree, flat_fun.value_tree, linear.program.consts)
     value = flat_fun.value(linear.outs)
     return (value, pullback, flat_fun.aux(linear.outs)) if has_aux else (value, pullback)
 
@@ -410,7 +413,7 @@ def _vjp_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> Any:
     check_distinct(f"vjp of {function_name(fun)}", of_values.named("args"))
     (value, after), pullback, *aux = vjp(of_values, *of_values.points, has_aux=has_aux)
     of_values.write(after)
-    return (value, pullbacks.taking_references(pullback, of_values.refs), *aux)
+    return (value, taking_references(pullback, of_values.refs), *aux)
 
 
 class _Pullback:

@@ -188,11 +188,14 @@ class Primitive:
         if name not in Primitive.RULES:
             raise ValueError(f"{name!r} names no rule: there are {', '.join(Primitive.RULES)}")
         found = getattr(self, name)
-        if found is not None and (self.built_in or not _is_rerun(found, rule)):
+        if found is None:
+            setattr(self, name, rule)
+        elif self.built_in or not _is_rerun(found, rule):
             raise ValueError(
                 f"primitive {self.name!r} has a rule {name!r} already{_instead(found)}"
             )
-        self.replace_rule(name, rule)
+        else:
+            self.replace_rule(name, rule)
 
     def replace_rule(self, name: str, rule: Any) -> None:
         """Set a rule, whether or not there is one: the newest counts for what is traced from now.

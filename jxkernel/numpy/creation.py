@@ -12,7 +12,6 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.api.shardings import as_sharding
-from jxkernel.api.transfer import put_leaf
 from jxkernel.core.avals import ShapedArray, abstractify, array_of, refuse_masked
 from jxkernel.core.dimensions import Dimension, is_symbolic
 from jxkernel.core.key_data import ExtendedArray
@@ -53,6 +52,7 @@ __all__ = [
     "zeros_like",
 ]
 
+put_leaf = late_function("jxkernel.api.transfer", "put_leaf")
 share_memory = late_function("jxkernel.runtime.dlpack", "from_dlpack")
 
 _ARRAYS = (ArrayImpl, Tracer, ExtendedArray)

@@ -217,8 +217,8 @@ def _brief(arg: Any) -> str:
 def _static_parameters(body: Callable[..., Any], names: tuple[str, ...]) -> Parameters:
     """Return the static parameters by name and, of those that may be positional, by number."""
     code = body.__code__
-    positional = code.co_varnames[: code.co_argcount]
     known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    positional = known[: code.co_argcount]
     assert set(names) <= set(known), f"{body.__name__} lacks a parameter among {names}"
     return Parameters(tuple(positional.index(n) for n in names if n in positional), names)
 

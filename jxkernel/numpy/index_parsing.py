@@ -37,6 +37,7 @@ from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import cast
 from jxkernel.primitives.elementwise.compare import lt
 from jxkernel.primitives.elementwise.select import select
+from jxkernel.records import record
 from jxkernel.runtime import ArrayImpl, value_of
 
 __all__ = ["ParsedIndex", "parse", "unwrapped"]
@@ -75,7 +76,8 @@ def unwrapped(index: Any) -> Any:
     return index
 
 
-class _Mask(NamedTuple):
+@record()
+class _Mask:
     """A boolean mask: its shape, and the positions where it holds."""
 
     shape: tuple[int, ...]

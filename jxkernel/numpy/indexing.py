@@ -6,7 +6,7 @@ negative position counts from the end; what then is out of bounds is clamped, un
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
 from jxkernel.primitives.indexing.slicing import slice as sliced
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import expand_dims, rev, squeeze
+from jxkernel.records import record
 
 __all__ = ["Addresses", "addresses", "getitem", "new_axes", "read", "within", "wrapped"]
 
@@ -229,7 +230,8 @@ def new_axes(spec: Spec) -> tuple[int, ...]:
 # ---------------------------------------------------------------- arrays of positions
 
 
-class Addresses(NamedTuple):
+@record()
+class Addresses:
     """How an index addresses an array, for a gather or a scatter.
 
     Attributes:
@@ -251,7 +253,8 @@ class Addresses(NamedTuple):
     new: tuple[int, ...]
 
 
-class _Component(NamedTuple):
+@record()
+class _Component:
     """Positions along one axis, and the batch axes theirs are: by name until all are counted.
 
     Attributes:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel._lazy import late_function
 from jxkernel.core.trace import Tracer
-from jxkernel.higher_order.tiling import tile as lax_tile
-from jxkernel.higher_order.tiling import unstack as lax_unstack
 from jxkernel.numpy.creation import user_dtype, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
@@ -42,6 +41,9 @@ __all__ = [
     "vsplit",
     "vstack",
 ]
+
+lax_tile = late_function("jxkernel.higher_order.tiling", "tile")
+lax_unstack = late_function("jxkernel.higher_order.tiling", "unstack")
 
 # ---------------------------------------------------------------- joining
 

@@ -1,11 +1,13 @@
 """How precisely contractions multiply: named precisions, algorithms, and the ways to write them."""
 
 import enum
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jxkernel import config, dtypes, hlo
+from jxkernel.records import record
 
 __all__ = ["DotAlgorithm", "DotAlgorithmPreset", "Precision", "PrecisionLike"]
 
@@ -159,12 +161,11 @@ def _preset_steps(name: str) -> DotAlgorithm:
     return DotAlgorithm(left, right, total, num_primitive_operations=_PRODUCTS.get(words[-1], 1))
 
 
-_STEPS = {
-    preset.name: _preset_steps(preset.name)
-    for preset in DotAlgorithmPreset
-    if not preset.name.startswith(("ANY", "DEFAULT"))
-}
-"""The steps of the presets that do not depend on the operands."""
+@cache
+def _known_steps() -> dict[str, DotAlgorithm]:
+    """Return the steps of the presets that do not depend on the operands."""
+    names = DotAlgorithmPreset.__members__
+    return {n: _preset_steps(n) for n in names if not n.startswith(("ANY", "DEFAULT"))}
 
 
 def _element_text(dtype: Any) -> str:
@@ -185,11 +186,11 @@ def _steps_of(algorithm: Algorithm, dtypes_in: tuple[Any, Any], platform: str) -
     if isinstance(algorithm, DotAlgorithmPreset):
         if algorithm.name not in known:
             raise _unknown(algorithm, known, platform)
-        return _STEPS.get(algorithm.name) or _eight_bit_steps(algorithm, dtypes_in)
+        return _known_steps().get(algorithm.name) or _eight_bit_steps(algorithm, dtypes_in)
     left, right, total = (_element_text(dtype) for dtype in algorithm[:3])
     steps = DotAlgorithm(left, right, total, *algorithm[3:])
     of_eight_bits = platform != "cpu" and _is_eight_bits(left) and _is_eight_bits(right)
-    if steps in [_STEPS.get(name) for name in known] or (
+    if steps in [_known_steps().get(name) for name in known] or (
         of_eight_bits and steps[:6] == DotAlgorithm(left, right, "f32")[:6]
     ):
         return steps
@@ -224,7 +225,8 @@ def _stored(element: str, products: int, dtype: Any) -> Any:
     return {"f16": np.dtype(np.float16), "f64": np.dtype(np.float64)}.get(element, dtype)
 
 
-class Arithmetic(NamedTuple):
+@record()
+class Arithmetic:
     """How ``stablehlo.dot_general`` is to multiply.
 
     Attributes:
