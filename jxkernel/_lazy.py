@@ -3,7 +3,6 @@
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
 
 __all__ = ["give_names", "late_function", "late_module", "lazy_names", "missing"]
@@ -103,13 +102,13 @@ def late_function(module: str, name: str) -> Callable[..., Any]:
       module: the module's full name.
       name: the function's name in it.
     """
-
-    @cache
-    def found() -> Callable[..., Any]:
-        return getattr(late_module(module), name)
+    found: Any = None
 
     def call(*args: Any, **options: Any) -> Any:
-        return found()(*args, **options)
+        nonlocal found
+        if found is None:
+            found = getattr(late_module(module), name)
+        return found(*args, **options)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"See ``{module}.{name}``."

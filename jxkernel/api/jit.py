@@ -17,7 +17,7 @@ from weakref import ref
 
 from jxkernel import events, tree
 from jxkernel._jaxlib import Device, PjitFunction, PjitFunctionCache, trace_context
-from jxkernel._lazy import late_function
+from jxkernel._lazy import late_function, late_module
 from jxkernel._reprs import look_anew
 from jxkernel.api.arguments import (
     Call,
@@ -51,7 +51,6 @@ from jxkernel.compile import (
     program_shardings,
     standing,
 )
-from jxkernel.compile.keys import SignatureHistory, miss_text
 from jxkernel.compile.logs import logged
 from jxkernel.compile.signature import call_signature, function_number
 from jxkernel.config import config, explain_cache_misses
@@ -97,11 +96,6 @@ make_traced = late_function("jxkernel.compile.stages", "Traced")
 _LOGGER = logging.getLogger("jxkernel")
 _CACHE = PjitFunctionCache(capacity=8192)
 _TRACES = FunctionMemo("traces")
-history = SignatureHistory()
-"""The signatures of calls that missed, kept while someone listens.
-
-Clearing caches leaves it alone, so that the next call can be told that its entry was evicted.
-"""
 
 
 @record(frozen=False, weakref_slot=True)
@@ -346,9 +340,10 @@ class JitState:
         signature = call_signature(
             self.fun, self.name, call, avals, names, static, donated, options, site
         )
-        reasons = history.record(signature, cache)
+        keys = late_module("jxkernel.compile.keys")
+        reasons = keys.history.record(signature, cache)
         if explained:
-            _LOGGER.warning("%s", miss_text(self.name, cache, site, reasons))
+            _LOGGER.warning("%s", keys.miss_text(self.name, cache, site, reasons))
         events.emit(
             events.CacheMiss,
             fun=self.name,

@@ -26,6 +26,7 @@ __all__ = [
     "describe_leaf",
     "diff",
     "explain_miss",
+    "history",
     "miss_text",
 ]
 
@@ -171,6 +172,13 @@ class SignatureHistory:
         """Forget all signatures: every next call is a first call."""
         with self._lock:
             self._signatures.clear()
+
+
+history = SignatureHistory()
+"""The signatures of calls that missed, kept while someone listens.
+
+Clearing caches leaves it alone, so that the next call can be told that its entry was evicted.
+"""
 
 
 def _file_group(signature: CallSignature) -> str:

@@ -13,7 +13,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
-from jxkernel.api.jit import clear_caches, history
+from jxkernel.api.jit import clear_caches
+from jxkernel.compile.keys import history
 from jxkernel.jupyter import load_ipython_extension, session_of, unload_ipython_extension
 from jxkernel.jupyter.session.session import Session
 

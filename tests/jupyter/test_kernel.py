@@ -21,7 +21,7 @@ def shared_kernel() -> Iterator[Kernel]:
 def kernel(shared_kernel: Kernel) -> Kernel:
     shared_kernel.ok("%reset -f\n%reload_ext jxkernel")
     shared_kernel.ok("import numpy as np, jxkernel as jx, jxkernel.numpy as jnp")
-    shared_kernel.ok("from jxkernel.api.jit import history\nhistory.clear()")
+    shared_kernel.ok("from jxkernel.compile.keys import history\nhistory.clear()")
     shared_kernel.ok("jx.clear_caches()\nx = jnp.arange(8.0)\nw = 2.0")
     return shared_kernel
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import jxkernel as jx
-from jxkernel.api.jit import history
+from jxkernel.compile.keys import history
 from jxkernel.events import bus
 from jxkernel.observe import Recorder
 

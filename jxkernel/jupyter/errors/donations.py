@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from jxkernel.api.jit import history, jit_state
+from jxkernel.api.jit import jit_state
+from jxkernel.compile.keys import history
 from jxkernel.compile.signature import function_number
 from jxkernel.events import CallSignature
 from jxkernel.jupyter.errors.rewrites import Names, named_values
