@@ -379,7 +379,7 @@ numpy_rank_promotion = State(
     "jax_numpy_rank_promotion",
     "allow",
     one_of("allow", "warn", "raise"),
-    "What to do when broadcasting adds axes to an operand.",
+    "What to do when an elementwise function adds axes to an operand by broadcasting.",
     in_jit_key=True,
     in_trace_context=True,
 )
@@ -521,7 +521,7 @@ threefry_partitionable = State(
     "jax_threefry_partitionable",
     True,
     BOOLEAN,
-    "Generate threefry bits so that sharding them needs no communication.",
+    "Generate threefry bits from their positions alone; off, as older programs expect them.",
     in_jit_key=True,
     in_trace_context=True,
 )

@@ -5,21 +5,32 @@ promote.  Operands that already agree pass through two comparisons.  Scalars (ra
 broadcast: operations take them beside any shape.
 """
 
+import sys
+import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.config import numpy_rank_promotion
 from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
-from jxkernel.errors import ByteOrderError, ComplexOrderError, KeyTypeError, ShapeMismatchError
+from jxkernel.errors import (
+    ByteOrderError,
+    ComplexOrderError,
+    KeyTypeError,
+    ShapeError,
+    ShapeMismatchError,
+)
 from jxkernel.primitives.arguments import whole_number, whole_numbers
 from jxkernel.primitives.elementwise.convert import convert_element_type_p, convert_on_host
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.runtime import ArrayImpl
+from jxkernel.source import is_user_code, users_level
 
 __all__ = [
     "argument_aval",
@@ -302,7 +313,45 @@ def _in_one_dtype(
     ]
     if len(shapes) < 2 or all(shape == shapes[0] for shape in shapes):
         return agreed, None
+    _object_to_ranks(name, shapes)
     return agreed, joint_shape(name, [aval.shape for aval in avals])
+
+
+def _object_to_ranks(name: str, shapes: Sequence[tuple[int, ...]]) -> None:
+    """Warn of axes that broadcasting would put in front of a user's operand, or refuse it.
+
+    Functions of the library that are made of others broadcast what is their own as they like.
+
+    Raises:
+      ShapeError: ``jax_numpy_rank_promotion`` is ``"raise"``, and the ranks differ.
+    """
+    chosen = numpy_rank_promotion.value
+    if chosen == "allow" or len({len(shape) for shape in shapes}) == 1 or not _is_users_call():
+        return
+    message = (
+        f"{name} got shapes {' and '.join(map(str, shapes))} of different ranks, and "
+        f"jax_numpy_rank_promotion is {chosen!r}: give the smaller ones axes of size 1 in front, "
+        "as x[None] does"
+    )
+    if chosen == "raise":
+        raise ShapeError(message)
+    warnings.warn(message, stacklevel=users_level())
+
+
+_LIBRARY = tuple(f"jxkernel.{part}" for part in ("numpy", "scipy", "nn", "random", "image"))
+_AROUND = {f"jxkernel.numpy.{name}" for name in ("promotion", "operators", "fusing")}
+
+
+def _is_users_call() -> bool:
+    """Whether one function of the library alone stands between the user and this module."""
+    frame: FrameType | None = sys._getframe(1)
+    modules: set[str] = set()
+    while frame is not None and not is_user_code(frame.f_code):
+        name = frame.f_globals["__name__"]
+        if name.startswith(_LIBRARY) and name not in _AROUND:
+            modules.add(name)
+        frame = frame.f_back
+    return len(modules) == 1
 
 
 def _broadcast_to_rank(x: Any, rank: int) -> Any:

@@ -1,7 +1,8 @@
 """Generators: how key data become the key data of other keys, and random bits.
 
 Each is a set of functions of arrays of words (uint32).  ``threefry2x32`` is the standard one: it
-counts, so that bits depend on the key and their position alone (the partitionable scheme).
+counts, so that bits depend on the key and their position alone (the partitionable scheme).  With
+``jax_threefry_partitionable`` off it mixes counters in pairs, as older programs expect.
 ``rbg`` makes bits by XLA's own generator, and keys by threefry; ``unsafe_rbg`` keys too.  It must
 not know of typed keys.
 """
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.config import threefry_partitionable
 from jxkernel.numpy.promotion import cast
 from jxkernel.primitives.creation import broadcasted_iota, iota
 from jxkernel.primitives.elementwise.arithmetic import add, mul
@@ -26,7 +28,7 @@ from jxkernel.primitives.elementwise.bits import (
 from jxkernel.primitives.elementwise.compare import lt
 from jxkernel.primitives.elementwise.convert import bitcast_convert_type
 from jxkernel.primitives.indexing.concatenate import concatenate
-from jxkernel.primitives.indexing.slicing import index_in_dim
+from jxkernel.primitives.indexing.slicing import index_in_dim, pad
 from jxkernel.primitives.indexing.slicing import slice as sliced
 from jxkernel.primitives.random_bits import rng_bit_generator, threefry2x32
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
@@ -132,7 +134,19 @@ def _threefry_words(key: Any, shape: tuple[int, ...]) -> list[Any]:
     return threefry2x32(_word(key, 0), _word(key, 1), high, low)
 
 
+def _words_of_pairs(key: Any, size: int) -> Any:
+    """Return as many words as asked for, of counters mixed in pairs: one of each half."""
+    half, odd = (size + 1) // 2, size % 2
+    # The last of an odd number of counters has zero as its partner.
+    counters = pad(iota(_UINT32, size), np.uint32(0), ((0, odd, 0),))
+    pairs = sliced(counters, (0,), (half,)), sliced(counters, (half,), (2 * half,))
+    words = concatenate(threefry2x32(_word(key, 0), _word(key, 1), *pairs), 0)
+    return sliced(words, (0,), (size,))
+
+
 def _threefry_split(key: Any, shape: tuple[int, ...]) -> Any:
+    if not threefry_partitionable.value:
+        return reshape(_words_of_pairs(key, 2 * prod(shape)), (*shape, 2))
     return _paired(*_threefry_words(key, shape))
 
 
@@ -143,11 +157,25 @@ def _threefry_fold_in(key: Any, data: Any) -> Any:
 
 def _threefry_bits(key: Any, width: int, shape: tuple[int, ...]) -> Any:
     """Join the two words of each counter: side by side for 64 bits, else by exclusive or."""
+    if not threefry_partitionable.value:
+        return _bits_of_pairs(key, width, shape)
     first, second = _threefry_words(key, shape)
     if width == 64:
         wide = np.dtype(np.uint64)
         return bitwise_or(shift_left(cast(first, wide), 32), cast(second, wide))
     return cast(bitwise_xor(first, second), np.dtype(f"uint{width}"))
+
+
+def _bits_of_pairs(key: Any, width: int, shape: tuple[int, ...]) -> Any:
+    """Return bits cut from words of counters mixed in pairs; the low bits of a word come first."""
+    size, dtype = prod(shape), np.dtype(f"uint{width}")
+    words = _words_of_pairs(key, -(-size * width // 32))
+    if width == 64:
+        high, low = (cast(sliced(words, (i,), (i + size,)), dtype) for i in (0, size))
+        return reshape(bitwise_or(shift_left(high, 32), low), shape)
+    parts = [cast(shift_right_logical(words, start), dtype) for start in range(0, 32, width)]
+    cut = concatenate([expand_dims(part, (1,)) for part in parts], 1)
+    return reshape(sliced(reshape(cut, (cut.size,)), (0,), (size,)), shape)
 
 
 # ---------------------------------------------------------------- rbg

@@ -98,5 +98,25 @@ CALLS: dict[str, Call] = {
 }
 """What is drawn, by a name for it."""
 
+PAIRED = {
+    **{
+        f"{width} bits of {shape}": lambda r, jnp, width=width, shape=shape: r.bits(
+            r.key(3), shape, f"uint{width}"
+        )
+        for width in (8, 16, 32)
+        for shape in ((), (5,), (2, 3))
+    },
+    "split": lambda r, jnp: r.split(r.PRNGKey(42), 3),
+    "split into a square": lambda r, jnp: r.key_data(r.split(r.key(42), (2, 2))),
+    "fold_in": lambda r, jnp: r.fold_in(r.PRNGKey(42), 7),
+    "rbg split": CALLS["rbg split"],
+    "uniform": lambda r, jnp: r.uniform(r.PRNGKey(42), (3,)),
+    "permutation": CALLS["permutation"],
+}
+"""What is drawn while ``jax_threefry_partitionable`` is off: counters are mixed in pairs."""
+
+WIDE_PAIRED = {"64 bits": lambda r, jnp: r.bits(r.PRNGKey(42), (3,), "uint64")}
+"""The same with 64-bit dtypes enabled."""
+
 WIDE = ("PRNGKey(-1)", "PRNGKey(2**33 + 5)", "split", "bits", "uniform", "normal", "randint")
 """What is drawn with 64-bit dtypes enabled too."""

@@ -18,7 +18,7 @@ from jxkernel.primitives.random_bits import (
     threefry2x32,
 )
 from jxkernel.random import generators
-from tests.random.bit_rows import CALLS, WIDE
+from tests.random.bit_rows import CALLS, PAIRED, WIDE, WIDE_PAIRED
 
 TABLE: dict[str, Any] = json.loads(Path(__file__).with_name("bits.json").read_text())
 
@@ -64,6 +64,18 @@ def test_numbers_are_the_recorded_ones(name: str) -> None:
 def test_numbers_are_the_recorded_ones_with_64_bits(name: str) -> None:
     with enable_x64(True):
         assert_recorded(f"{name} x64", CALLS[name](random, jnp))
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_numbers_of_paired_counters_are_the_recorded_ones(name: str) -> None:
+    with jx.threefry_partitionable(False):
+        assert_recorded(f"{name} paired", PAIRED[name](random, jnp))
+
+
+@pytest.mark.parametrize("name", WIDE_PAIRED)
+def test_numbers_of_paired_counters_are_the_recorded_ones_with_64_bits(name: str) -> None:
+    with enable_x64(True), jx.threefry_partitionable(False):
+        assert_recorded(f"{name} paired x64", WIDE_PAIRED[name](random, jnp))
 
 
 @pytest.mark.parametrize(("key", "counter", "result"), RANDOM123)
