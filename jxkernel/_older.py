@@ -13,7 +13,7 @@ from jxkernel.api.shard_map import shard_map as over_a_mesh
 from jxkernel.api.transfer import device_put
 from jxkernel.numpy.creation import asarray
 from jxkernel.runtime import Array
-from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
+from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec, get_mesh
 from jxkernel.source import users_level
 
 __all__: list[str] = []
@@ -98,6 +98,20 @@ def _shard_map(
     )
 
 
+class _ThreadResources:
+    """What ``pxla.thread_resources`` was: ``env.physical_mesh`` is the current mesh."""
+
+    @property
+    def env(self) -> "_ThreadResources":
+        """What the current thread computes with."""
+        return self
+
+    @property
+    def physical_mesh(self) -> Mesh:
+        """The mesh of ``with mesh:`` or ``set_mesh``; one without axes for none."""
+        return get_mesh()
+
+
 _TREE = {
     "tree_all": tree.all,
     "tree_flatten": tree.flatten,
@@ -124,6 +138,7 @@ _NAMES: dict[str, tuple[Any, str]] = {
     "shard_map": (_shard_map, "jax.shard_map(f, mesh=, in_specs=, out_specs=, check_vma=)"),
     "DeviceArray": (Array, "jax.Array"),
     "ShardedDeviceArray": (Array, "jax.Array"),
+    "thread_resources": (_ThreadResources(), "jax.sharding.get_mesh()"),
     "xla_computation": (_xla_computation, "jax.jit(f).lower(x).as_text('hlo')"),
     "pjit": (jit, "jax.jit(f, in_shardings=, out_shardings=)"),
     "index": (_Index(), "x.at[...]"),

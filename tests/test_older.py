@@ -46,6 +46,13 @@ CALLS = [
         "jax.Array",
     ),
     (
+        jx.interpreters.pxla,
+        "thread_resources",
+        lambda found: found.env.physical_mesh.empty,
+        True,
+        "jax.sharding.get_mesh()",
+    ),
+    (
         importlib.import_module("jxkernel.experimental.pjit"),
         "pjit",
         lambda f: f(lambda x: x + 1)(X),

@@ -7,4 +7,6 @@ from jxkernel._lazy import lazy_names
 
 __all__: list[str] = []
 
-__getattr__, __dir__ = lazy_names(__name__, older={"jxkernel._older": "ShardedDeviceArray"})
+__getattr__, __dir__ = lazy_names(
+    __name__, older={"jxkernel._older": "ShardedDeviceArray thread_resources"}
+)

@@ -150,6 +150,34 @@ def test_spherical_harmonics_of_all_orders() -> None:
     assert special.sph_harm_y(1, 2, theta, phi) == 0
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_legendre_functions_of_all_orders_and_degrees(dtype: str) -> None:
+    z = np.array([-0.95, -0.3, 0.0, 0.4, 0.8], dtype)
+    degrees, orders = np.arange(6), np.arange(6)[:, None]
+    with enable_x64(dtype == "float64"):
+        values = special.lpmn_values(5, 5, jnp.array(z), False)
+        normalized = special.lpmn_values(5, 5, jnp.array(z), True)
+        again, slopes = special.lpmn(5, 5, jnp.array(z))
+    exact = z.astype(np.float64)
+    plain = reference.lpmv(orders[..., None], degrees[:, None], exact)
+    assert_near(values, plain, dtype, 40)
+    assert_near(again, plain, dtype, 40)
+    harmonics = reference.sph_harm_y(degrees[:, None], orders[..., None], np.arccos(exact), 0.0)
+    assert_near(normalized, harmonics.real, dtype, 40)
+    _, derivatives = reference.assoc_legendre_p_all(5, 5, exact, diff_n=1)
+    assert_near(slopes, np.moveaxis(derivatives[:, :6], 0, 1), dtype, 400)
+
+
+def test_legendre_functions_say_what_they_take() -> None:
+    z = jnp.array([0.3])
+    with pytest.raises(NotImplementedError, match="write m = n = 3"):
+        special.lpmn_values(2, 3, z, False)
+    with pytest.raises(TypeError, match="got dtype int32"):
+        special.lpmn(2, 2, jnp.array([0]))
+    with pytest.raises(ValueError, match=r"one axis, got shape \(\)"):
+        special.lpmn(2, 2, jnp.float32(0.3))
+
+
 def test_bernoulli_numbers() -> None:
     np.testing.assert_allclose(special.bernoulli(24), reference.bernoulli(24), rtol=1e-6)
     assert special.bernoulli(0).tolist() == [1]

@@ -11,7 +11,6 @@ from jxkernel.scipy.special.bessel import (
     i0e,
     i1,
     i1e,
-    sph_harm_y,
 )
 from jxkernel.scipy.special.entropies import (
     boxcox,
@@ -68,6 +67,7 @@ from jxkernel.scipy.special.integrals import (
     sici,
     spence,
 )
+from jxkernel.scipy.special.legendre import lpmn, lpmn_values, sph_harm_y
 from jxkernel.scipy.special.softmaxes import (
     log_softmax,
     softmax,
@@ -113,6 +113,8 @@ __all__ = [
     "loggamma",
     "logit",
     "logsumexp",
+    "lpmn",
+    "lpmn_values",
     "multigammaln",
     "ndtr",
     "ndtri",

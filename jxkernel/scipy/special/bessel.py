@@ -1,23 +1,17 @@
-"""Bessel functions and spherical harmonics, by their recurrences."""
+"""Bessel functions, by their recurrences."""
 
-from math import pi, sqrt
 from typing import Any
-
-import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.looping import fori_loop
-from jxkernel.core.trace import is_unknown
-from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
 from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.primitives.elementwise import special as ops
-from jxkernel.primitives.elementwise.complex import complex as with_parts
 from jxkernel.scipy.special.elementwise import computed
 
-__all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e", "sph_harm_y"]
+__all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e"]
 
 _floating: dict[str, Any] = {"ready": dtypes.FLOATING, "rule": inexact_dtype}
 
@@ -149,98 +143,3 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     if n_iter <= v:
         raise ValueError(f"bessel_jn starts above v: got n_iter={n_iter} with v={v}")
     return _bessel_jn(z, v, n_iter)
-
-
-# ---------------------------------------------------------------- spherical harmonics
-
-
-def _legendre(count: int, cosine: Any, sine: Any) -> Any:
-    """Return normalized associated Legendre functions, stacked by n (n + 1)/2 + m for m ≤ n.
-
-    Normalized so that with exp(imφ) they are orthonormal on the sphere; the sign (-1)ᵐ included.
-    Source: DLMF 14.10.3, 14.30.1, in the normalized form.
-    """
-    rows: dict[tuple[int, int], Any] = {}
-    diagonal = jnp.full_like(cosine, 1 / sqrt(4 * pi))
-    for m in range(count + 1):
-        if m:
-            diagonal = -sqrt((2 * m + 1) / (2 * m)) * sine * diagonal
-        rows[m, m] = diagonal
-        if m < count:
-            rows[m + 1, m] = sqrt(2 * m + 3) * cosine * diagonal
-        for n in range(m + 2, count + 1):
-            first = sqrt((4 * n * n - 1) / (n * n - m * m))
-            second = sqrt(((n - 1) ** 2 - m * m) / (4 * (n - 1) ** 2 - 1))
-            rows[n, m] = first * (cosine * rows[n - 1, m] - second * rows[n - 2, m])
-    return jnp.stack([rows[n, m] for n in range(count + 1) for m in range(n + 1)])
-
-
-@fused(static=("n_max",), name="sph_harm_y")
-def _sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, n_max: int) -> Any:
-    """Take each element's row of the table of Legendre functions, and turn it by its azimuth."""
-    n, m, theta, phi = jnp.broadcast_arrays(*map(jnp.asarray, (n, m, theta, phi)))
-
-    def compute(theta: Any, phi: Any) -> Any:
-        # Beyond its range the polar angle names the same point from the other side.
-        sine = jnp.sin(theta)
-        sine = jnp.where((theta >= 0) & (theta <= np.pi), sine, abs(sine))
-        table = _legendre(n_max, jnp.cos(theta), sine)
-        size = abs(m)
-        degree = jnp.minimum(n, n_max)
-        place = jnp.clip(degree * (degree + 1) // 2 + size, 0, table.shape[0] - 1)
-        value = jnp.take_along_axis(table, place[None], 0)[0]
-        value = jnp.where((m < 0) & (size % 2 == 1), -value, value)
-        value = jnp.where((size > n) | (n < 0), 0, value)
-        return value * jnp.cos(m * phi), value * jnp.sin(m * phi)
-
-    return with_parts(*computed("sph_harm_y", compute, theta, phi))
-
-
-def sph_harm_y(
-    n: Any,
-    m: Any,
-    theta: Any,
-    phi: Any,
-    diff_n: int | None = None,
-    n_max: int | None = None,
-) -> Any:
-    """Return spherical harmonics Yₙᵐ(θ, φ), orthonormal on the sphere.
-
-    Args:
-      n: the degrees, integers ≥ 0.
-      m: the orders, integers; 0 results where |m| > n.
-      theta: the polar angles, from 0 to π; others by the absolute value of their sine.
-      phi: the azimuths.
-      diff_n: must be None: take derivatives by ``grad``.
-      n_max: the greatest degree; needed where ``n`` is traced.
-
-    Returns:
-      a complex array of the arguments' common shape.
-
-    Raises:
-      NotImplementedError: ``diff_n`` is given.
-      ConcretizationTypeError: ``n`` is traced and ``n_max`` not given.
-
-    Source: the recurrence of DLMF 14.10.3, normalized.
-
-    >>> from jxkernel.scipy import special
-    >>> special.sph_harm_y(0, 0, 0.5, 0.5).real.round(4)
-    Array(0.2821, dtype=float32)
-    """
-    if diff_n is not None:
-        raise NotImplementedError("sph_harm_y(diff_n=...): differentiate the function instead")
-    if n_max is None:
-        n_max = _greatest(n)
-    return _sph_harm_y(n, m, theta, phi, int(n_max))
-
-
-def _greatest(n: Any) -> int:
-    """Return the greatest degree of a known array, for which the table is made."""
-    if is_unknown(n):
-        raise ConcretizationTypeError(
-            repr(n),
-            "the greatest degree n of sph_harm_y",
-            origin=n.owner.describe(n),
-            instead=("give n_max=",),
-        )
-    return int(np.max(n, initial=0))
