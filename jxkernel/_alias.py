@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from jxkernel._lazy import late_function, late_module, missing
+from jxkernel._lazy import explained, late_function, late_module, missing
 from jxkernel.source import users_level
 
 __all__ = ["INTERFACE_VERSION", "Alias", "alias", "aliases", "of_a_later_interface", "unalias"]
@@ -73,7 +73,7 @@ class _Internal(ModuleType):
     def _module(self, name: str) -> Any:
         full = f"{self.__name__}.{name}"
         if name.startswith("__") or _rows(full.partition(".")[2]) is None:
-            raise AttributeError(_internal(full))
+            raise explained(_internal(full))
         return late_module(full)
 
     def __dir__(self) -> list[str]:
@@ -146,7 +146,7 @@ class _Front(ModuleType):
             called = f"{self.__name__!r} (an alias of {_OWN})"
             known = late_module(f"{_OWN}._refusals").reason("", name)
             said = missing(_OWN, name, called)
-            raise AttributeError(said if known else f"{said}. {_NEWER}") from None
+            raise explained(said if known else f"{said}. {_NEWER}") from None
         self.__dict__[name] = found  # libraries read a few names hundreds of times
         return found
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["give_names", "late_function", "late_module", "lazy_names", "missing"]
+__all__ = ["explained", "give_names", "late_function", "late_module", "lazy_names", "missing"]
 
 _NONE: Mapping[str, str] = {}
 
@@ -42,7 +42,9 @@ def lazy_names(
         if name in submodules:
             return late_module(f"{package}.{name}")
         if name not in homes:
-            raise AttributeError(missing(package, name) if refuses else _lacks(repr(package), name))
+            lacks = _lacks(repr(package), name)
+            said = missing(package, name) if refuses else lacks
+            raise AttributeError(said) if said == lacks else explained(said)
         found = getattr(late_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found
@@ -84,6 +86,16 @@ def missing(package: str, name: str, called: str = "") -> str:
         reason = late_module("jxkernel._alias").of_a_later_interface()
     said = _lacks(called or repr(package), name)
     return said if reason is None else f"{said}. {reason}"
+
+
+def explained(said: str) -> AttributeError:
+    """Return the error of a missing name that says why: Python is to suggest none that is similar.
+
+    Args:
+      said: the message.
+    """
+    # Python looks for similar names where the error has one, and sets it where nothing is set.
+    return AttributeError(said, name=None)
 
 
 def late_module(name: str) -> Any:

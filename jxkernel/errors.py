@@ -326,7 +326,7 @@ class UnexpectedTracerError(JAXTypeError):
             "instead",
             (
                 "return the value from the traced function and assign it outside",
-                "to look at a value while the compiled function runs: debug.print('{}', x)",
+                "to look at a value while the compiled function runs: jx.debug.print('{}', x)",
             ),
         )
         made = f", made while {fun} was traced," if fun else ""
@@ -780,25 +780,25 @@ class NonHashableStaticArgumentError(JXError, ValueError):
         failure: str = "",
         **parts: Any,
     ) -> None:
+        values = {"Array": "an array", "ndarray": "an array", "Tracer": "a traced value"}
         hashable = {"list": "a tuple", "dict": "a tuple of pairs", "set": "a frozenset"}
-        parts.setdefault(
-            "instead",
-            (
-                f"pass {hashable[type_name]} instead of a {type_name}"
-                if type_name in hashable
-                else "pass a tuple of hashable values: nested lists as tuples too"
-                if type_name == "tuple"
-                else f"drop {argument} from static_argnums/static_argnames if it holds arrays, or "
-                f"make {type_name} a dataclass(frozen=True), or give {type_name} __hash__ and "
-                "__eq__ that go by its content",
-            ),
+        idea = (
+            f"drop {argument} from static_argnums/static_argnames if it holds arrays, or make it a "
+            f"dataclass(frozen=True), or give {type_name} __hash__ and __eq__ that go by content"
         )
+        if type_name in values:
+            idea = f"leave {argument} traced: take it out of static_argnums or static_argnames"
+        elif type_name in hashable:
+            idea = f"pass {hashable[type_name]} instead of a {type_name}"
+        elif type_name == "tuple":
+            idea = "pass a tuple of hashable values: nested lists as tuples too"
+        parts.setdefault("instead", (idea,))
         place = "" if position is None else f" (position {position})"
-        value = f", {given}," if given else ""
+        kind = values.get(type_name, f"a {type_name}") + (f", {given}," if given else "")
         super().__init__(
-            f"{fun} was given a {type_name}{value} as the static argument {argument}{place}; "
+            f"{fun} was given {kind} as the static argument {argument}{place}; "
             "static arguments are part of the cache's key and must be hashable and comparable.",
-            details=(failure,) if failure else (),
+            details=(failure,) if failure and type_name not in values else (),
             **parts,
         )
         self.fun = fun

@@ -7,6 +7,7 @@ no such form without a change of thought: then there is no text.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,61 @@ def _parts(loop: _Loop, scope: ast.AST, arguments: Sequence[str]) -> _Parts | No
     if any(name in later for name in (*bound, *target) if name not in before):
         return None
     carry = tuple(name for name in dict.fromkeys(bound) if name in before and name not in target)
-    return _Parts(carry, outputs, tuple(ast.unparse(one) for one in body))
+    choices = _Choices({*carry, *target})
+    written = [ast.unparse(choices.visit(copy.deepcopy(one))) for one in body]
+    return None if choices.left else _Parts(carry, outputs, tuple(written))
+
+
+class _Choices(ast.NodeTransformer):
+    """Writes choices by what a loop changes, which is traced in it, as ``jnp.where``.
+
+    Args:
+      traced: the names that are traced in the body.
+
+    Attributes:
+      left: whether there is a choice that has no such form.
+    """
+
+    def __init__(self, traced: set[str]) -> None:
+        self.left = False
+        self._traced = traced
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Write ``a if test else b``."""
+        self.generic_visit(node)
+        if not self._is_traced(node.test):
+            return node
+        return _where(node.test, node.body, node.orelse)
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """Write an ``if`` that assigns one name, or one name in either case."""
+        self.generic_visit(node)
+        if not self._is_traced(node.test):
+            return node
+        match node.body, node.orelse:
+            case [ast.Assign(targets=[ast.Name(id=name)], value=value)], []:
+                otherwise: ast.expr = ast.Name(name)
+            case (
+                [ast.Assign(targets=[ast.Name(id=name)], value=value)],
+                [ast.Assign(targets=[ast.Name(id=other)], value=otherwise)],
+            ) if name == other:
+                pass
+            case _:
+                self.left = True
+                return node
+        return ast.Assign([ast.Name(name)], _where(node.test, value, otherwise), lineno=0)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """Leave a loop inside: with a traced condition it has no form that is certain."""
+        self.left = self.left or self._is_traced(node.test)
+        return self.generic_visit(node)
+
+    def _is_traced(self, test: ast.expr) -> bool:
+        return any(isinstance(one, ast.Name) and one.id in self._traced for one in ast.walk(test))
+
+
+def _where(test: ast.expr, a: ast.expr, b: ast.expr) -> ast.expr:
+    return ast.Call(ast.Attribute(ast.Name("jnp"), "where"), [test, a, b], [])
 
 
 def _appended(statement: ast.stmt) -> tuple[str, str] | None:

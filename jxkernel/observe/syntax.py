@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
 
-__all__ = ["Effect", "FunctionSyntax", "LoopSyntax", "Occurrence", "SourceFiles", "Span"]
+__all__ = [
+    "Effect",
+    "FunctionSyntax",
+    "LoopSyntax",
+    "Occurrence",
+    "SourceFiles",
+    "Span",
+    "printed",
+]
 
 _Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _NESTED = (*_Scope.__args__, ast.ClassDef)
@@ -30,10 +38,10 @@ _TEXT_LENGTH = 2_000
 _UNPARSED_LINES = 30
 """A longer expression is shown by its first line: one may hold thousands of others."""
 _BUILTIN_EFFECTS = {
-    "print": "to print while the compiled function runs: debug.print('{}', x)",
+    "print": "to print while the compiled function runs: ",
     "input": "read the value before the call and pass it as an argument",
     "open": "read or write files outside the traced function",
-    "breakpoint": "to look at values while the compiled function runs: debug.breakpoint()",
+    "breakpoint": "to look at values while the compiled function runs: jx.debug.breakpoint()",
 }
 _MODULE_EFFECTS = {
     "random": "use jxkernel.random with a key that is an argument",
@@ -211,7 +219,8 @@ class FunctionSyntax:
             if name in _BUILTIN_EFFECTS and self._is_outer(name) and name not in namespace:
                 assert hasattr(builtins, name)
                 problem = f"{name} runs once, while tracing, and not in compiled calls"
-                yield self._effect(call, problem, _BUILTIN_EFFECTS[name])
+                instead = _BUILTIN_EFFECTS[name] + (printed(call) if name == "print" else "")
+                yield self._effect(call, problem, instead)
         elif isinstance(function, ast.Attribute):
             module = _module_of(function.value, namespace)
             if module in _MODULE_EFFECTS:
@@ -373,6 +382,32 @@ def _root_name(node: ast.expr) -> str | None:
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
+
+
+def printed(call: ast.Call) -> str:
+    """A call of ``print`` as one of ``jx.debug.print``."""
+    text: list[str] = []
+    values: list[str] = []
+    for one in call.args:
+        parts = one.values if isinstance(one, ast.JoinedStr) else [one]
+        text.append("".join(_format_of(part, values) for part in parts))
+    return f"jx.debug.print({', '.join([repr(' '.join(text)), *values])})"
+
+
+def _format_of(part: ast.expr, values: list[str]) -> str:
+    """A part of what is printed as it stands in a format; its value is added to the values."""
+    match part:
+        case ast.Constant(value=str() as text):
+            return text.replace("{", "{{").replace("}", "}}")
+        case ast.FormattedValue(value=value, format_spec=ast.JoinedStr(values=[spec])):
+            values.append(ast.unparse(value))
+            return f"{{:{ast.literal_eval(spec)}}}" if isinstance(spec, ast.Constant) else "{}"
+        case ast.FormattedValue(value=value):
+            values.append(ast.unparse(value))
+            return "{}"
+        case _:
+            values.append(ast.unparse(part))
+            return "{}"
 
 
 def _module_of(node: ast.expr, namespace: dict[str, Any]) -> str | None:

@@ -46,6 +46,12 @@ class StageTracer(Tracer):
         self.aval = var.aval
         self.variable = var
 
+    def _concrete(self, error: type[Exception], wanted: str | None = None) -> Any:
+        trace = self.owner
+        if isinstance(trace, StageTrace) and not trace.open:
+            raise unexpected_tracer(self)
+        return super()._concrete(error, wanted)
+
 
 class StageTrace(Trace):
     """Records equations; ``arguments()`` names the invars for error messages."""

@@ -140,7 +140,7 @@ class Unkeyed:
     [
         ([1, 2], r"f was given a list, \[1, 2\], as the static argument n \(position 1\).*a tuple"),
         ((1, [2]), r"a tuple, \(1, \[2\]\), as.*unhashable type: 'list'.*nested lists as tuples"),
-        (np.ones(2), r"a ndarray, array\(\[1., 1.\]\), as.*drop n from static_argnums"),
+        (np.ones(2), r"an array, array\(\[1., 1.\]\), as.*leave n traced.*out of static_argnums"),
         (Unkeyed(TypeError("no")), r"a Unkeyed, Unkeyed\(\), as.*TypeError: no.*frozen=True"),
         (Unkeyed(KeyError("no")), r"as the static argument n.*KeyError: 'no'"),
         (Unkeyed(1), r"as the static argument n \(position 1\).*ArithmeticError: no order"),

@@ -35,6 +35,67 @@ IMMUTABLE = errors.ImmutableArrayError
 
 MISTAKES = [
     Mistake(
+        "while w < 9:\n    w = w * 2 if w < 4 else w + 1",
+        BOOL,
+        "w < 9",
+        "w = jnp.where(w < 4, w * 2, w + 1)",
+        "w = lax.while_loop(lambda v: v < 9, lambda v: jnp.where(v < 4, v * 2, v + 1), w)",
+    ),
+    Mistake(
+        "r = lax.scan(lambda c, a: (c[0] + a, c[1]), (0.0, 1.0), x)",
+        errors.CarryTypeError,
+        "lax.scan(lambda c, a: (c[0] + a, c[1]), (0.0, 1.0), x)",
+        "lambda c, a: ((c[0] + a, c[1]), None)",
+        "r = lax.scan(lambda c, a: ((c[0] + a, c[1]), None), (0.0, 1.0), x)",
+    ),
+    Mistake(
+        "r = jx.grad(lambda a: a * a)(3)",
+        TypeError,
+        "jx.grad(lambda a: a * a)(3)",
+        "jx.grad(lambda a: a * a)(3.0)",
+        "r = jx.grad(lambda a: a * a)(3.0)",
+    ),
+    Mistake(
+        "def loss(a):\n    a * a\nr = jx.grad(loss)(w)",
+        TypeError,
+        "jx.grad(loss)(w)",
+        "the function has no return",
+        "def loss(a):\n    return a * a\nr = jx.grad(loss)(1.0 * w)",
+    ),
+    Mistake(
+        "r = jnp.softmax(x)", AttributeError, "jnp.softmax", "jx.nn.softmax", "r = jx.nn.softmax(x)"
+    ),
+    Mistake("r = jnp.arcsine(w)", AttributeError, "jnp.arcsine", "jnp.arcsin", "r = jnp.arcsin(w)"),
+    Mistake(
+        "r = x.sum(axis=1)",
+        ValueError,
+        "x.sum(axis=1)",
+        "axes are counted from 0",
+        "r = x.sum(axis=0)",
+    ),
+    Mistake(
+        "print(f'{w:.2f} of', x)",
+        TypeError,
+        "{w:.2f}",
+        "jx.debug.print('{:.2f} of {}', w, x)",
+        "jx.debug.print('{:.2f} of {}', w, x)",
+    ),
+    Mistake(
+        "r = '%d' % w",
+        TypeError,
+        "'%d' % w",
+        "a real number is required, not w (a traced f32[])",
+        "jx.debug.print('{}', w)",
+    ),
+    Mistake("r = 'a' + w", TypeError, "'a' + w", "make text after the cell has run", "r = w + 1"),
+    Mistake(
+        "r = {0: 1}[k]",
+        TypeError,
+        "{0: 1}[k]",
+        "unhashable type: k (a traced i32[])",
+        "r = jnp.asarray([1])[k]",
+    ),
+    Mistake(
         "r = 0.0\nif w > 1:\n    r = w",
         BOOL,
         "w > 1",

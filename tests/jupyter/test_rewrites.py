@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jxkernel.errors import UnexpectedTracerError
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.test_classic_mistakes import underlined
 
@@ -177,7 +178,7 @@ def test_an_array_is_not_told_to_be_static(cells: Notebook, cell: str) -> None:
 
 def test_a_type_is_told_without_the_mark_of_weak_ones(cells: Notebook) -> None:
     printed = cells.fails("%%jit\nr = int(k)", TypeError).printed
-    assert "a traced value of type i32[] has none" in printed
+    assert "and k, a traced value of type i32[], has none" in printed
 
 
 def test_an_error_is_told_once(cells: Notebook) -> None:
@@ -330,3 +331,60 @@ def test_a_method_with_an_axis_is_an_expression(cells: Notebook) -> None:
     cells.run(SHAPES)
     assert "sends nothing" in str(cells.run("%jx comm h.sum(0)").value)
     assert "h:f32[3,4]" in str(cells.run("%jaxpr h.sum(0)").value)
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("range(2, k)", "and k, a traced value of type i32[], has no value"),
+        ("[1, 2, 3][k]", "and k, a traced value of type i32[], has no value"),
+        ("range(k + 1)", "and k + 1, a traced value of type i32[], has no value"),
+        ("np.sin(x[0])", "the data of x[0], a traced value of type f32[], which"),
+        ("np.hypot(x, x)", "the data of a traced value of type f32[8], which"),
+        ("np.array([k, k])", "the data of a traced value of type i32[], which"),
+        ("{x: 1}", "unhashable type: x (a traced f32[8])"),
+        ("f'{x.sum():.3f}'", "passed to x.sum() (traced)"),
+        ("x.shpae", "x (a traced f32[8]) has no attribute"),
+    ],
+)
+def test_the_traced_value_is_named_by_the_user_s_expression(
+    cells: Notebook, line: str, named: str
+) -> None:
+    ran = cells.attempt(f"%%jit\nr = {line}")
+    assert ran.error is not None
+    assert named in ran.printed
+
+
+def test_a_value_of_an_ended_trace_is_told_as_such_where_a_number_is_wanted(
+    cells: Notebook,
+) -> None:
+    cells.run("kept = []\n@jx.jit\ndef keep(v):\n    kept.append(v.max())\n    return v\nkeep(x);")
+    for wanted in ("float(kept[0])", "bool(kept[0])", "range(kept[0])", "np.asarray(kept[0])"):
+        printed = cells.fails(wanted, UnexpectedTracerError).printed
+        assert "made while keep was traced" in printed
+        assert "return the value from the traced function" in printed
+        assert "leave the conversion out" not in printed
+
+
+def test_what_numpy_tried_before_is_not_told(cells: Notebook) -> None:
+    """``np.clip`` calls the array's own method first, with arguments that it does not take."""
+    printed = cells.fails("%%jit\nr = np.clip(x, 0, 1)", TypeError).printed
+    assert "fromnumeric" not in printed
+    assert "jnp.clip(x, 0, 1)" in printed
+
+
+def test_an_error_behind_another_has_advice_for_its_line(cells: Notebook) -> None:
+    source = (
+        "@jx.jit\ndef f(v):\n    try:\n        if v > 0: return v\n"
+        "    except Exception as error:\n        raise RuntimeError('bad') from error\nf(1.0)"
+    )
+    printed = cells.fails(source, RuntimeError).printed
+    assert "jit(f, static_argnames='v')" in printed
+    assert "NAME" not in printed
+
+
+def test_a_body_s_choice_without_a_form_leaves_the_loop_without_one(cells: Notebook) -> None:
+    source = "%%jit\nwhile w < 9:\n    if w < 4:\n        w = w * 2\n        k = k + 1"
+    printed = cells.fails(source, TypeError).printed
+    assert "a loop with a traced condition is a lax.while_loop" in printed
+    assert "def body" not in printed

@@ -31,7 +31,7 @@ LIST = "given a list, [1, 2], as the static argument"
         ("step(*(x, [1]))", ("a list, [1], as the static argument n (position 1)",)),
         ("step(x, **{'n': 1, 'mode': {1}})", ("static argument",)),
         ("step(x, (1, [2]))", ("a tuple, (1, [2]),", "nested lists as tuples too")),
-        ("step(x, x)", ("static argument n (position 1)", "drop n from static_argnums")),
+        ("step(x, x)", ("as the static argument n (position 1)", "take it out of static_argnums")),
         ("jx.jit(f, static_argnums=1)(x, [1, 2])", (f"f was {LIST} sizes (position 1)",)),
         ("jx.jit(f, static_argnames=['sizes'])(x, sizes=[1, 2])", (f"f was {LIST} sizes;",)),
         ("model.apply(x)", ("a Model,", "as the static argument self (position 0)")),

@@ -1,6 +1,7 @@
 """Names of NumPy: each is here, or the error says what to write instead."""
 
 import json
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -38,3 +39,14 @@ def test_what_is_refused_is_not_here_and_named_once():
 def test_the_error_says_it(name, said):
     with pytest.raises(AttributeError, match=f"no attribute '{name}'. .*{said}"):
         getattr(jnp, name)
+
+
+@pytest.mark.parametrize("name", ["ma", "short", "isnat", "info"])
+def test_python_suggests_no_name_behind_a_reason(name):
+    """``max`` is not what ``ma`` is, though it is spelt alike."""
+    with pytest.raises(AttributeError) as raised:
+        getattr(jnp, name)
+    assert "Did you mean" not in "".join(traceback.format_exception_only(raised.value))
+    with pytest.raises(AttributeError) as raised:
+        jnp.arcsine  # noqa: B018 - it is not there
+    assert "Did you mean: 'arcsin'" in "".join(traceback.format_exception_only(raised.value))

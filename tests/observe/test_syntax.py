@@ -101,7 +101,7 @@ def test_effect_says_what_happens_and_what_to_write(
     syntax = function_of("def f(x):\n    print(x)\n    x['a'] = 1\n")
     first, second = syntax.effects({})
     assert first.problem == "print runs once, while tracing, and not in compiled calls"
-    assert "debug.print('{}', x)" in first.instead
+    assert "jx.debug.print('{}', x)" in first.instead
     assert first.span == Span(2, 4, 2, 12)
     assert "traced copy of the argument x" in second.problem
 

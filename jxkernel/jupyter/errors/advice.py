@@ -8,9 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from jxkernel import lax, nn, random
 from jxkernel import numpy as jnp
 from jxkernel.core.trace import Tracer
 from jxkernel.jupyter.errors.rewrites import Names
+from jxkernel.observe.syntax import printed
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -21,6 +23,9 @@ __all__ = [
     "with_argument_name",
     "with_static_name",
 ]
+
+_MODULES = (jnp, lax, nn, random)
+"""Where a name is looked for that another of our modules was asked for."""
 
 _OF_ARGUMENT = re.compile(r"the traced argument (\w+) of the function '(.*?)'")
 _TRACER = r"'?\w*Tracer'?"
@@ -36,7 +41,7 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (
         TypeError,
-        rf"unsupported operand type\(s\) for .*{_TRACER}",
+        rf"(?:unsupported operand type\(s\) for|can only concatenate str).*{_TRACER}",
         "compute with arrays and numbers only; make text after the cell has run",
     ),
     (TypeError, r"len\(\) of unsized object", "it is one number: its .size is 1"),
@@ -47,7 +52,7 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (
         TypeError,
-        rf"unsupported format string passed to {_TRACER}",
+        rf"(?:unsupported format string passed to|format: a .*number is required, not) {_TRACER}",
         "make the text after the cell has run; jx.debug.print takes the same formats and prints "
         "while the compiled program runs",
     ),
@@ -81,6 +86,16 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         TypeError,
         r"takes a key, made by random\.key",
         "make a key once with jx.random.key(0), and pass that",
+    ),
+    (
+        TypeError,
+        r"to return a scalar, got a NoneType",
+        "the function has no return: its result is None",
+    ),
+    (
+        ValueError,
+        r"\w got axis -?\d+ for an array of rank",
+        "axes are counted from 0, and from -1 backwards; x.shape tells their sizes",
     ),
     (ValueError, r"stack needs arrays of one shape", "jnp.concatenate joins arrays of any length"),
     (
@@ -260,6 +275,9 @@ def advice(
     if isinstance(error, AttributeError) and "has no attribute" in message:
         if isinstance(error.obj, ArrayImpl) and error.name:
             return tuple(_attribute(error.name, node, _ELSEWHERE_NOW))
+        elsewhere = _in_other_module(error, names or Names({}))
+        if elsewhere:
+            return (elsewhere,)
         found = re.search(rf"{_TRACER} object has no attribute '(\w+)'", message)
         return tuple(_attribute(found.group(1), node, _ELSEWHERE)) if found else ()
     for kind, pattern, derive in _DERIVED:
@@ -286,6 +304,42 @@ def _index_of(node: Any, code: str, names: Names) -> str:
     match node:
         case ast.Call(func=ast.Name() as of, args=[index], keywords=[]):
             return f"{of.id}[{ast.unparse(index)}]"
+        case _:
+            return ""
+
+
+def _printed(node: Any, code: str, names: Names) -> str:
+    """The call that prints a text while the compiled program runs, in place of ``print``."""
+    while node is not None and not isinstance(node, ast.stmt):
+        node = getattr(node, "parent", None)
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print"), keywords=[]) as call):
+            return printed(call)
+        case _:
+            return ""
+
+
+def _in_other_module(error: AttributeError, names: Names) -> str:
+    """A function of ours that has the name which another module of ours was asked for."""
+    asked = getattr(error.obj, "__name__", "")
+    if not error.name or asked.partition(".")[0] != "jxkernel":
+        return ""
+    for module in _MODULES:
+        if error.name in module.__all__:
+            return f"{names.of_module(module.__name__)}.{error.name}"
+    near = difflib.get_close_matches(
+        error.name, [one for one in dir(error.obj) if one[0] != "_"], 1
+    )
+    return f"{names.of_module(asked)}.{near[0]}" if near else ""
+
+
+def _floating(node: Any, code: str, names: Names) -> str:
+    """A call of a gradient with a whole number of Python's as a number with a point."""
+    match node:
+        case ast.Call(args=[ast.Constant(value=int() as given), *rest]):
+            return ast.unparse(
+                ast.Call(node.func, [ast.Constant(float(given)), *rest], node.keywords)
+            )
         case _:
             return ""
 
@@ -328,6 +382,8 @@ def _static(function: str, arguments: list[str]) -> str:
 _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], ...] = (
     (TypeError, r"'IndexUpdater' object does not support item assignment", _update_of),
     (TypeError, rf"{_TRACER} object is not callable", _index_of),
+    (TypeError, rf"unsupported format string passed to {_TRACER}", _printed),
+    (TypeError, r"requires real- or complex-valued inputs .* but got u?int", _floating),
     (AttributeError, r"of '(?:Array|\w*Tracer)' object has no setter", _of_property),
     (IndexError, r"the bounds of a slice", _static_bound),
 )
@@ -346,9 +402,18 @@ def _attribute(name: str, node: Any, elsewhere: Mapping[str, str]) -> Iterable[s
         yield f"{array}.{near[0]}"
 
 
-def plain_words(message: str) -> str:
-    """Return a message of Python's that calls a traced value what it is to the user."""
-    message = re.sub(r"'\w*Tracer'|\b\w*Tracer(?:\.__format__)?\b", "a traced array", message)
+def plain_words(message: str, traced: str = "a traced array") -> str:
+    """Return a message of Python's that calls a traced value what it is to the user.
+
+    Args:
+      message: what Python says.
+      traced: the one traced value that it can be about, in words.
+    """
+    begin, _, rest = message.partition("Tracer' object has no attribute")
+    if rest and traced != "a traced array":
+        message = f"{begin}Tracer' has no attribute{rest}"
+    pattern = r"""(["']?)\b\w*Tracer(?:\.__format__)?\b\1"""
+    message = re.sub(pattern, lambda _: traced, message)
     message = re.sub(
         r"'?Traced<([^>]*)>'?",
         lambda found: f"a traced value of type {found[1].replace('*', '')}",

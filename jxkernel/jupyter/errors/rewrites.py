@@ -6,9 +6,11 @@ What cannot be derived from the code for certain is not rewritten.
 from __future__ import annotations
 
 import ast
+import inspect
 import itertools
 import math
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType, ModuleType
@@ -32,6 +34,8 @@ __all__ = [
     "of_mask",
     "operands",
     "replaced",
+    "returned_pair",
+    "traced_part",
 ]
 
 _MODULES = {
@@ -387,6 +391,89 @@ def operands(node: Any, names: Names) -> str:
     if not types:
         return ""
     return f"In it {', '.join(types[:-1])}{' and ' if types[1:] else ''}{types[-1]}."
+
+
+def traced_part(node: Any, names: Names) -> tuple[str, str]:
+    """Return the one part of an operation that can be the traced value of an error.
+
+    Args:
+      node: the operation that failed, in the tree of ``executing``.
+      names: those of its frame.
+
+    Returns:
+      the part as it is written, and its type where it is known; empty where there may be several.
+    """
+    found: list[tuple[str, str]] = []
+    for part in _parts_of(node):
+        value = _value(part, names.found.get)
+        if isinstance(value, Tracer):
+            found.append((ast.unparse(part), abstractify(value).short()))
+        elif value is _UNKNOWN and _names_anything(part, names):
+            found.append(("" if _may_be_many(part) else ast.unparse(part), ""))
+        elif isinstance(value, list | tuple | dict):
+            found.append(("", ""))
+    return found[0] if len(found) == 1 else ("", "")
+
+
+def _names_anything(node: ast.expr, names: Names) -> bool:
+    """Whether an expression has a name that is not one of Python's own."""
+    return any(isinstance(one, ast.Name) and one.id in names.found for one in ast.walk(node))
+
+
+def _may_be_many(node: ast.expr) -> bool:
+    """Whether an expression may be a container of arrays, by its form."""
+    of_function = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return of_function or not _may_be_array(node)
+
+
+def _parts_of(node: Any) -> list[ast.expr]:
+    """What an operation of Python's is given."""
+    match node:
+        case ast.Subscript(value=value, slice=index):
+            return [value, index]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.UnaryOp(operand=value) | ast.Attribute(value=value):
+            return [value]
+        case ast.FormattedValue(value=value) | ast.Starred(value=value):
+            return [value]
+        case ast.Call(func=function, args=args, keywords=keywords):
+            of = [function.value] if isinstance(function, ast.Attribute) else [function]
+            return [*of, *args, *(one.value for one in keywords)]
+        case ast.Dict(keys=keys):
+            return [one for one in keys if one is not None]
+        case ast.Set(elts=parts):
+            return parts
+        case _:
+            return []
+
+
+def returned_pair(node: Any, names: Names, size: int) -> str:
+    """Return the ``return`` of a scan's body that returned the parts of its carry; else nothing.
+
+    Args:
+      node: the call of ``scan``, in the tree of ``executing``.
+      size: how many parts the carry has.
+      names: those of its frame.
+    """
+    if not (isinstance(node, ast.Call) and node.args):
+        return ""
+    body: Any = node.args[0]
+    if isinstance(body, ast.Name):
+        try:
+            text = textwrap.dedent(inspect.getsource(names.found[body.id]))
+            (body,) = ast.parse(text).body
+        except (KeyError, OSError, SyntaxError, TypeError, ValueError):
+            return ""
+    match body:
+        case ast.Lambda(body=ast.Tuple(elts=parts) as carry) if len(parts) == size:
+            return f"lambda {ast.unparse(body.args)}: ({ast.unparse(carry)}, None)"
+        case ast.FunctionDef(body=[*_, ast.Return(value=ast.Tuple(elts=parts) as carry)]) if (
+            len(parts) == size
+        ):
+            return f"return {ast.unparse(carry)}, None"
+        case _:
+            return ""
 
 
 def named_values(node: Any, names: Names) -> dict[str, Any]:

@@ -25,6 +25,7 @@ import IPython
 
 from jxkernel import source
 from jxkernel.errors import (
+    CarryTypeError,
     ConcretizationTypeError,
     DeletedArrayError,
     ImmutableArrayError,
@@ -55,6 +56,8 @@ from jxkernel.jupyter.errors.rewrites import (
     of_mask,
     operands,
     replaced,
+    returned_pair,
+    traced_part,
 )
 from jxkernel.jupyter.errors.shapes import fitting
 from jxkernel.jupyter.errors.static_arguments import refused_static
@@ -131,6 +134,18 @@ def is_placed(error: BaseException) -> bool:
     return _innermost_user_frame(error.__traceback__)[0] is not None
 
 
+def _is_of_library(error: BaseException | None) -> bool:
+    """Whether an error passed through no line of the user's: a library tried, and caught it."""
+    return error is not None and _innermost_user_frame(error.__traceback__)[0] is None
+
+
+def _is_of_users_line(error: BaseException) -> bool:
+    """Whether an error is of what the user's own line does, not of what a library does for it."""
+    files = [one.tb_frame.f_code.co_filename for one in _entries(error.__traceback__)]
+    outside = [file for file in files if not source.is_package_file(file)]
+    return bool(outside) and not source.is_library_file(outside[-1])
+
+
 def _is_raised_by_user(error: BaseException) -> bool:
     """Whether a ``raise`` of the user's own is the source of an error."""
     frame, offset = _innermost_user_frame(error.__traceback__)
@@ -164,7 +179,9 @@ def _advise(error: Exception, *, always: bool = True) -> None:
     if not (instead or always):
         return
     if error.args and isinstance(error.args[0], str):
-        error.args = (plain_words(error.args[0]), *error.args[1:])
+        part, kind = traced_part(node, names) if _is_of_users_line(error) else ("", "")
+        told = (f"{part} ({f'a traced {kind}' if kind else 'traced'})",) if part else ()
+        error.args = (plain_words(error.args[0], *told), *error.args[1:])
     where, code, (start, end) = place
     bare = code.lstrip()
     start, end = start - len(code) + len(bare), end - len(code) + len(bare)
@@ -201,10 +218,26 @@ def locate(error: BaseException) -> None:
     if isinstance(error, ShapeError) and not error.instead:
         told = fitting(error, node, names)
         error.instead = (told,) if told else ()
+    if isinstance(error, CarryTypeError) and not error.instead:
+        told = _carry_and_parts(error, node, names)
+        error.instead = (told,) if told else ()
+    if isinstance(error, _OF_VALUES) and _is_of_users_line(error):
+        part, kind = traced_part(node, names)
+        told = f"{part}, {error.tracer},"
+        if part and error.tracer.endswith(kind) and told not in error.what:
+            error.what = error.what.replace(error.tracer, told, 1).replace(",,", ",", 1)
     if isinstance(error, DeletedArrayError) and not error.details:
         error.details = takers_in_words(error.array, node, names)
     _advise_in_users_words(error, node, names)
     error.instead = in_users_names(error.instead, names)
+
+
+def _carry_and_parts(error: CarryTypeError, node: Any, names: Names) -> str:
+    """What a scan's body that returned the parts of a tuple, as if they were all, returns."""
+    found = re.fullmatch(r"a tuple of length (\d+)", error.before)
+    if error.loop != "scan" or found is None or error.after.startswith("a tuple"):
+        return ""
+    return returned_pair(node, names, int(found[1]))
 
 
 def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
@@ -351,9 +384,10 @@ class Filter:
                 evalue = raised
             evalue = _with_argument(evalue)
             etype = type(evalue)
-            locate(evalue)
+            for one in (evalue, *_behind(evalue)):
+                locate(one)
             if isinstance(evalue, Exception) and not isinstance(evalue, JXError):
-                _advise(evalue, always=_names_internals(evalue))
+                _advise(evalue, always=_names_internals(evalue) or _is_raised_by_us(evalue))
             for one in (evalue, *_behind(evalue)):
                 self._name_cells(one)
             self._explain(evalue)
@@ -456,6 +490,12 @@ def _tell_of_alias(error: BaseException) -> None:
         error.add_note(note)
 
 
+def _is_raised_by_us(error: BaseException) -> bool:
+    """Whether a line of this package raised an error."""
+    entries = _entries(error.__traceback__)
+    return bool(entries) and source.is_package_file(entries[-1].tb_frame.f_code.co_filename)
+
+
 def _names_internals(error: Exception) -> bool:
     """Whether an error of Python's calls an array by the name of its class."""
     text = error.args[0] if error.args else ""
@@ -489,15 +529,23 @@ def _behind(error: BaseException | None) -> Iterator[BaseException]:
 
 @contextmanager
 def _thin_causes(error: BaseException | None) -> Generator[None]:
-    """Leave this package's frames out of the errors behind an error, inside the block."""
+    """Leave this package's frames out of the errors behind an error, inside the block.
+
+    What stands behind an error of ours and met no line of the user's is left out as a whole.
+    """
     behind = [(one, one.__traceback__) for one in _behind(error)]
     for one, _ in behind:
         source.hide_internal_frames(one)
+    cause, is_suppressed = (error.__cause__, error.__suppress_context__) if error else (None, False)
+    if error and isinstance(error, JXError) and _is_of_library(cause or error.__context__):
+        error.__cause__, error.__suppress_context__ = None, True
     try:
         yield
     finally:
         for one, traceback in behind:
             one.__traceback__ = traceback
+        if error:
+            error.__cause__, error.__suppress_context__ = cause, is_suppressed
 
 
 def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> TracebackType:
