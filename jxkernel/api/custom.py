@@ -70,6 +70,15 @@ class _Custom(Carrier):
     def __repr__(self) -> str:
         return f"<{self.kind} function {self.name}>"
 
+    def __getattr__(self, name: str) -> Any:
+        """Return what a function with rules of its own has: so it is given them through this."""
+        fun = self.__dict__.get("fun")
+        if isinstance(fun, Carrier) and not name.startswith("_"):
+            return getattr(fun, name)
+        raise AttributeError(
+            f"the {self.kind} function {self.__dict__.get('name')} has no {name!r}"
+        )
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function; its derivative, where one is taken, is that of the rule.
 

@@ -32,8 +32,10 @@ def positional_arguments(
 ) -> tuple[Any, ...]:
     """Return all arguments by position, defaults filled in, as rules get them.
 
+    Parameters that are given by keyword only keep their defaults, of which rules hear nothing.
+
     Raises:
-      TypeError: they do not fit the function's signature, or one can be given by keyword only.
+      TypeError: the arguments do not fit the signature, or one can be given by keyword only.
     """
     try:
         signature = inspect.signature(fun)
@@ -45,12 +47,12 @@ def positional_arguments(
             ) from None
         return args
     bound = signature.bind(*args, **kwargs)
-    bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(
             f"{kind} passes arguments by position, and {function_name(fun)} takes "
             f"{', '.join(bound.kwargs)} by keyword only"
         )
+    bound.apply_defaults()
     return bound.args
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import tree
+from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.jit import check_result
 from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes
@@ -20,6 +20,8 @@ from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import Tracer, place_in_source, state
 from jxkernel.errors import AxisError, RefError, ShardingTypeError
 from jxkernel.higher_order.references import Binding, Ref, check_distinct
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.reduction.reduce import reduce_sum
 from jxkernel.runtime import own_result
 from jxkernel.transforms.batching import batch_flat, to_dim
 from jxkernel.tree import physical
@@ -34,6 +36,7 @@ def vmap(
     axis_name: Any = None,
     axis_size: int | None = None,
     spmd_axis_name: Any = None,
+    sum_match: bool = False,
 ) -> Callable[..., Any]:
     """Vectorize a function over an axis of its arguments.
 
@@ -46,6 +49,8 @@ def vmap(
       axis_name: a name by which collectives in ``fun`` mean the mapped axis.
       axis_size: the axis's size, where no argument gives it.
       spmd_axis_name: the mesh axis that the mapped axis is sharded over.
+      sum_match: whether a result that differs between examples, and for which ``out_axes`` is
+        None, is summed over them.  Without it such a result is an error.
 
     Returns:
       the vectorized function.
@@ -71,7 +76,8 @@ def vmap(
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         try:
             axis = partial(Axis, name=axis_name, spmd_name=spmd_axis_name)
-            return _apply(fun, args, kwargs, in_axes, out_axes, axis, axis_size)
+            apply = partial(_apply, sum_match=sum_match)
+            return apply(fun, args, kwargs, in_axes, out_axes, axis, axis_size)
         except Exception as error:
             hide_internal_frames(error)
             raise
@@ -107,11 +113,14 @@ def _apply(
     make_axis: Callable[..., Axis],
     axis_size: int | None,
     shared: Mapping[int, int | None] = MappingProxyType({}),
+    *,
+    sum_match: bool,
 ) -> Any:
     """Apply a function; ``shared`` has the mapped axis of references it may return, by ``id``."""
     leaves, structure = physical.flatten((args, kwargs))
     if any(type(leaf) is Ref for leaf in leaves):
-        return _apply_taking(fun, leaves, structure, in_axes, out_axes, make_axis, axis_size)
+        apply = partial(_apply, sum_match=sum_match)
+        return _apply_taking(apply, fun, leaves, structure, in_axes, out_axes, make_axis, axis_size)
     flat, in_tree, dims, size = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)
     out_tree: Any = None
     returned: Returned | None = None
@@ -136,7 +145,7 @@ def _apply(
         _check_returned(returned, output_axes("vmap", out_axes, returned.structure), shared)
     wanted = output_axes("vmap", out_axes, out_tree)
     results = [
-        _place(*each, mapped)
+        _place(*each, mapped, sum_match)
         for each in zip(outs, out_dims, wanted, key_data_axes(out_tree), strict=True)
     ]
     result = out_tree.unflatten(map(own_result, results))
@@ -169,6 +178,7 @@ def _check_returned(
 
 
 def _apply_taking(
+    apply: Callable[..., Any],
     fun: Callable[..., Any],
     leaves: Sequence[Any],
     structure: Any,
@@ -202,7 +212,7 @@ def _apply_taking(
 
     wanted = (out_axes, [dims[i] for i in refs])
     shared = {id(ref): dims[i] for i, ref in refs.items()}
-    result, after = _apply(run, args, kwargs, in_axes, wanted, make_axis, axis_size, shared)
+    result, after = apply(run, args, kwargs, in_axes, wanted, make_axis, axis_size, shared)
     for i, value in zip(refs, after, strict=True):
         if inside[i].is_written:
             refs[i].write(value)
@@ -257,8 +267,12 @@ def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[An
     return mesh, entry
 
 
-def _place(out: Any, dim: int | None, wanted: int | None, words: int, axis: Axis) -> Any:
+def _place(
+    out: Any, dim: int | None, wanted: int | None, words: int, axis: Axis, sum_match: bool
+) -> Any:
     if wanted is None:
+        if dim is not None and sum_match and not words:
+            return _summed(out, dim)
         if dim is not None:
             raise AxisError(
                 "vmap out_axes",
@@ -271,3 +285,13 @@ def _place(out: Any, dim: int | None, wanted: int | None, words: int, axis: Axis
         text = f"axis {wanted} is out of range for a result of rank {rank}"
         raise AxisError("vmap out_axes", text)
     return to_dim(out, dim, wanted % rank, axis)
+
+
+def _summed(out: Any, dim: int) -> Any:
+    """Return the sum over an axis; integers and booleans are summed in the default width."""
+    dtype = abstractify(out).dtype
+    if dtype not in dtypes.INEXACT:
+        unsigned = dtype in dtypes.UNSIGNED
+        wide = dtypes.default_uint_dtype() if unsigned else dtypes.default_int_dtype()
+        out = convert_element_type(out, wide) if dtype.itemsize < wide.itemsize else out
+    return reduce_sum(out, (dim,))

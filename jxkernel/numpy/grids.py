@@ -1,6 +1,7 @@
 """Grids: coordinates of all points of a rectangle, and positions in flattened arrays."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.api.traced import check_callable
+from jxkernel.api.vectorize import vmap
 from jxkernel.core.filtering import filtered
 from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
@@ -122,14 +124,14 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
 ) -> Any:
-    """Return what a function gives for the positions of all elements of a shape.
+    """Return what a function gives for the position of each element of a shape.
 
     Args:
-      function: a function of as many arrays as the shape has axes; it is called once, with whole
-        arrays.
+      function: a function of as many numbers as the shape has axes.  It is called once, under
+        ``vmap``, and what it gives may have axes of its own, which come last, or be a pytree.
       shape: the shape.
       dtype: the dtype of the positions.
-      **kwargs: further arguments of the function.
+      **kwargs: further arguments of the function, which are not mapped over.
 
     >>> jnp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
     Array([[ 0,  1,  2],
@@ -138,7 +140,10 @@ def fromfunction(
     sizes = canonical_shape(shape, "fromfunction")
     found = user_dtype(dtype, "fromfunction")
     check_callable("fromfunction", "function", function)
-    return function(*_positions(sizes, found, False), **kwargs)
+    mapped = partial(function, **kwargs)
+    for axis in reversed(range(len(sizes))):
+        mapped = vmap(mapped, [0 if place == axis else None for place in range(len(sizes))])
+    return mapped(*(arange(size, dtype=found) for size in sizes))
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
@@ -222,25 +227,31 @@ class _Joiner:
     def __getitem__(self, key: Any) -> Any:
         parts = list(key) if isinstance(key, tuple) else [key]
         axis, rank, place = self.axis, self.rank, self.place
+        matrix = ""
         if parts and isinstance(parts[0], str):
-            axis, rank, place = self._directive(parts.pop(0))
+            text = parts.pop(0)
+            if text in ("r", "c"):
+                matrix = text
+            else:
+                axis, rank, place = self._directive(text)
         arrays = [
             _line(self.name, part) if isinstance(part, slice) else asarray(part) for part in parts
         ]
         rank = max([rank, *(array.ndim for array in arrays)])
-        return concatenate([_raised(array, rank, place) for array in arrays], axis)
+        joined = concatenate([_raised(array, rank, place) for array in arrays], axis)
+        if not matrix or joined.ndim > 1:
+            return joined
+        return joined[:, None] if matrix == "c" else joined[None, :]
 
     def _directive(self, text: str) -> tuple[int, int, int]:
-        if text in ("r", "c"):
-            raise NotImplementedError(
-                f"{self.name}[{text!r}, ...] makes matrices, which NumPy drops"
-            )
         try:
             numbers = list(map(int, text.split(",")))
         except ValueError:
             numbers = []
         if not 0 < len(numbers) <= 3:
-            raise ValueError(f"{self.name} got directive {text!r}: it is one to three numbers")
+            raise ValueError(
+                f"{self.name} got directive {text!r}: it is one to three numbers, 'r' or 'c'"
+            )
         return tuple(numbers + [self.axis, self.rank, self.place][len(numbers) :])  # type: ignore[return-value]  # three by construction
 
     def __repr__(self) -> str:

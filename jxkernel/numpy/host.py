@@ -30,6 +30,7 @@ from numpy import (
 )
 from numpy.exceptions import ComplexWarning
 
+from jxkernel import dtypes
 from jxkernel.numpy.creation import asarray
 
 __all__ = [
@@ -80,6 +81,9 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     Array([1, 2], dtype=int32)
     """
     found = np.load(file, *args, **kwargs)
+    if isinstance(found, np.ndarray) and found.dtype == "V2":
+        # NumPy writes no more of bfloat16 than its size.
+        found = found.view(dtypes.bfloat16)
     return asarray(found) if isinstance(found, np.ndarray) else found
 
 

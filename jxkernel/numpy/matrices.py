@@ -356,7 +356,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
     Raises:
       TypeError: ``n`` or ``ndim`` is no whole number.
-      ValueError: ``ndim`` is less than 1.
+      ValueError: ``n`` is negative, or ``ndim`` less than 1.
 
     >>> [part.tolist() for part in jnp.diag_indices(3)]
     [[0, 1, 2], [0, 1, 2]]
@@ -364,7 +364,10 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     ndim = whole_number("diag_indices", "ndim", ndim)
     if ndim < 1:
         raise ValueError(f"diag_indices needs at least one axis, got ndim={ndim}")
-    return (asarray(np.arange(whole_number("diag_indices", "n", n))),) * ndim
+    size = whole_number("diag_indices", "n", n)
+    if size < 0:
+        raise ValueError(f"diag_indices got n={size}: a size is not negative")
+    return (asarray(np.arange(size)),) * ndim
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:

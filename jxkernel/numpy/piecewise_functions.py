@@ -17,6 +17,8 @@ from jxkernel.runtime import ArrayImpl
 
 __all__ = ["piecewise"]
 
+_ARRAYS = (ArrayImpl, Tracer, np.ndarray)
+
 
 @filtered
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
@@ -24,7 +26,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
     Args:
       x: an array.
-      condlist: boolean arrays, or one.
+      condlist: boolean arrays that broadcast to ``x``, or an array of them along its first axis.
+        Where there are not as many functions, an array is one condition.
       funclist: a function of one element, or a number, for each condition; one more is for
         elements where none holds, which are 0 otherwise.
       *args: further arguments of the functions.
@@ -41,8 +44,10 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     Array([2.  , 0.25, 1.  ], dtype=float32)
     """
     x = asarray(x)
-    whole = isinstance(condlist, (ArrayImpl, Tracer, np.ndarray)) and condlist.ndim <= x.ndim
-    conditions = [condlist] if whole or isinstance(condlist, bool) else list(condlist)
+    number = np.ndim(condlist) == 0
+    conditions = [condlist] if number else list(condlist)
+    if not number and len(funclist) not in (len(conditions), len(conditions) + 1):
+        conditions = [condlist] if isinstance(condlist, _ARRAYS) else conditions
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ValueError(
             f"piecewise got {len(funclist)} functions for {len(conditions)} conditions: as many, "

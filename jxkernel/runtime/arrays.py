@@ -294,10 +294,14 @@ def check_alive(array: Any) -> None:
         raise DeletedArrayError(array.aval.short())
 
 
-def _scalar(array: Any, conversion: Callable[[Any], Any], name: str) -> Any:
+def _scalar(array: Any, conversion: Callable[[Any], Any], name: str, *, real: bool = False) -> Any:
     if array.aval.ndim:
         raise TypeError(
             f"{name} needs an array of rank 0, got shape {array.aval.shape}: index it, or reduce it"
+        )
+    if real and array.aval.dtype in dtypes.COMPLEX:
+        raise TypeError(
+            f"{name} needs a real number, got {array.aval.short()}: use x.real, or complex(x)"
         )
     return conversion(value_of(array)[()])
 
@@ -452,8 +456,8 @@ def _attach() -> None:
     }
     methods: dict[str, Any] = {
         "__bool__": _bool,
-        "__int__": lambda self: _scalar(self, int, "int()"),
-        "__float__": lambda self: _scalar(self, float, "float()"),
+        "__int__": lambda self: _scalar(self, int, "int()", real=True),
+        "__float__": lambda self: _scalar(self, float, "float()", real=True),
         "__complex__": lambda self: _scalar(self, complex, "complex()"),
         "__index__": _index,
         "__array__": _array,

@@ -98,3 +98,17 @@ def test_shape_changing_rules_under_two_axes():
 def test_wrong_axes_are_explained(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "uint8", "bool", "bfloat16"])
+def test_results_that_differ_may_be_summed(dtype):
+    x = np.array([100, 100, 1]).astype(dtype)
+    summed = jx.vmap(lambda x: (x, 5, x), out_axes=(None, None, 0), sum_match=True)
+    total, same, each = summed(x)
+    assert (total.dtype, total.item(), same) == (jx.numpy.sum(x).dtype, jx.numpy.sum(x).item(), 5)
+    assert each.shape == (3,)
+
+
+def test_the_derivative_of_a_sum_over_examples():
+    square = jx.vmap(lambda x: mul(x, x), out_axes=None, sum_match=True)
+    assert jx.jit(jx.grad(square))(np.float32([1, 2])).tolist() == [2, 4]

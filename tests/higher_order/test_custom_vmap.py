@@ -317,3 +317,22 @@ def ruled(rule):
 def test_wrong_use_says_what_to_write_instead(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_function_with_a_way_back_is_given_its_batch_rule_through_it():
+    @jx.custom_vjp
+    @custom_vmap
+    def f(x, y):
+        return jnp.sin(x) * y
+
+    @f.def_vmap
+    def _(size, batched, x, y):
+        return jnp.cos(x) * y, True
+
+    f.defvjp(lambda x, y: (f(x, y), jnp.cos(x) * y), lambda res, ct: (res * ct, None))
+    assert jx.vmap(f)(jnp.zeros(3), jnp.ones(3)).tolist() == [1, 1, 1]
+    assert jx.grad(f)(0.0, 1.0) == 1.0
+    with pytest.raises(AttributeError, match="no attribute 'def_other'"):
+        _ = f.def_other
+    with pytest.raises(AttributeError, match="custom_jvp function <lambda> has no 'def_vmap'"):
+        _ = jx.custom_jvp(lambda x: x).def_vmap

@@ -296,7 +296,7 @@ OF_LAX = [
     ("broadcast_in_dim got broadcast_dimensions=0", lambda: lax.broadcast_in_dim(X, (2, 3), 0)),
     ("dimensions (0,) of shape (2, 3)", lambda: lax.broadcast_in_dim(X, (2, 3), (0,))),
     ("dimensions (0, 2) of shape (2, 3)", lambda: lax.broadcast_in_dim(X, (2, 3), (0, 2))),
-    ("dimensions must increase", lambda: lax.broadcast_in_dim(X, (2, 3), (1, 0))),
+    ("dimensions must differ", lambda: lax.broadcast_in_dim(X, (2, 3), (1, 1))),
     ("broadcast_in_dim: Value [1]", lambda: lax.broadcast_in_dim([1], (2,), (0,))),
     ("reduce_sum got axes=0 of type int", lambda: lax.reduce_sum(X, 0)),
     ("reduce_sum got axes=None", lambda: lax.reduce_sum(X, None)),

@@ -371,3 +371,40 @@ def test_positions_without_elements_are_integers_of_a_rectangle():
     rows, columns = jnp.ix_(jnp.array([]), jnp.arange(2))
     assert (rows.dtype, columns.dtype) == (np.int32, np.int32)
     assert jnp.ones((3, 4))[rows, columns].shape == (0, 2)
+
+
+def test_a_function_of_positions_is_given_one_at_a_time():
+    rows = jnp.fromfunction(lambda i, j: (i + 1) * jnp.arange(2.0) + j, (2, 2))
+    assert rows.tolist() == [[[0, 1], [1, 2]], [[0, 2], [1, 3]]]
+    found = jnp.fromfunction(lambda i, k: {"a": i + k.sum(), "b": 2}, (2,), dtype=int, k=np.ones(3))
+    assert (found["a"].tolist(), found["b"].tolist()) == ([3, 4], [2, 2])
+    assert jnp.fromfunction(lambda: 3, ()) == 3
+
+
+def test_conditions_may_be_numbers():
+    x, functions = jnp.arange(3), [lambda x: x + 10, lambda x: x + 20, lambda x: x + 30]
+    one = jnp.array([False, True, False])
+    assert jnp.piecewise(x, one, functions).tolist() == [20, 21, 22]
+    assert jnp.piecewise(x, jnp.array([True, False]), functions).tolist() == [10, 11, 12]
+    assert jnp.piecewise(x, one, functions[:2]).tolist() == [20, 11, 22]
+
+
+def test_joined_numbers_may_be_a_row_or_a_column():
+    assert jnp.r_["r", [1, 2], 3:5].tolist() == [[1, 2, 3, 4]]
+    assert jnp.r_["c", [1, 2], 3:5].tolist() == [[1], [2], [3], [4]]
+    assert jnp.c_["r", [1, 2], [3, 4]].tolist() == [[1, 3], [2, 4]]
+    assert jnp.r_["c", jnp.ones((1, 2)), jnp.zeros((1, 2))].shape == (2, 2)
+
+
+def test_diagonals_have_no_negative_size():
+    with pytest.raises(ValueError, match="n=-1"):
+        jnp.diag_indices(-1)
+
+
+def test_axes_are_placed_in_any_order():
+    x = jnp.arange(6).reshape(2, 3)
+    place = lambda x: jx.lax.broadcast_in_dim(x, (3, 4, 2), (2, 0))  # noqa: E731
+    wanted = np.broadcast_to(np.asarray(x).T[:, None], (3, 4, 2))
+    np.testing.assert_array_equal(place(x), wanted)
+    np.testing.assert_array_equal(jx.vmap(place)(x[None])[0], wanted)
+    assert jx.grad(lambda x: place(x).sum())(x * 1.0).tolist() == [[4.0] * 3] * 2

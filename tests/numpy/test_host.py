@@ -15,6 +15,12 @@ def test_arrays_are_saved_and_loaded(tmp_path):
     np.testing.assert_array_equal(found, x)
 
 
+def test_bfloat16_is_loaded_as_what_it_was(tmp_path):
+    jnp.save(tmp_path / "x.npy", jnp.array([2, 4], jnp.bfloat16))
+    loaded = jnp.load(tmp_path / "x.npy")
+    assert (loaded.dtype, loaded.tolist()) == (jnp.bfloat16, [2, 4])
+
+
 def test_archives_hold_arrays_by_name(tmp_path):
     jnp.savez(tmp_path / "x.npz", first=jnp.ones(2), second=jnp.int8(3))
     with np.load(tmp_path / "x.npz") as found:

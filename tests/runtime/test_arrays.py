@@ -75,6 +75,8 @@ def test_scalars_convert():
     [
         (lambda x: bool(x), ValueError, r"3 elements is ambiguous.*\.any\(\)"),
         (lambda x: float(x), TypeError, r"float\(\) needs an array of rank 0, got shape \(3,\)"),
+        (lambda x: float(x[0] + 1j), TypeError, r"float\(\) needs a real number, got c64\[\]"),
+        (lambda x: int(x[0] + 1j), TypeError, r"int\(\) needs a real number, got c64\[\]"),
         (lambda x: [1, 2][x], TypeError, "only integer arrays of rank 0"),
         (lambda x: hash(x), TypeError, "unhashable"),
         (lambda x: jx.Array(), TypeError, "cannot be made directly"),

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
-from jxkernel.core.avals import ShapedArray, abstractify, shape_of
+from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, sums_put_off
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.arguments import integers, is_array
-from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis
+from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis, transpose
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import reshard_like, with_out_sharding
 
@@ -56,8 +56,9 @@ def broadcast_in_dim(
     Args:
       operand: an array of any dtype.
       shape: the result's shape.
-      broadcast_dimensions: for each axis of ``operand``, the axis of the result it becomes,
-        strictly increasing; its size is 1 or that of the result's axis.
+      broadcast_dimensions: for each axis of ``operand``, the axis of the result it becomes; its
+        size is 1 or that of the result's axis.  Where they do not increase, ``operand`` is
+        transposed first.
       out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
 
     Raises:
@@ -75,12 +76,14 @@ def broadcast_in_dim(
     if out_sharding is not None:
         how = (shape, broadcast_dimensions)
         return with_out_sharding(broadcast_in_dim, (operand,), out_sharding, *how)
+    dims = integers("broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions)
+    if len(dims) == rank_of(operand) and any(a > b for a, b in pairwise(dims)):
+        order = sorted(range(len(dims)), key=dims.__getitem__)
+        operand, dims = transpose(operand, tuple(order)), tuple(sorted(dims))
     return broadcast_in_dim_p.bind(
         operand,
         shape=integers("broadcast_in_dim", "shape", shape),
-        broadcast_dimensions=integers(
-            "broadcast_in_dim", "broadcast_dimensions", broadcast_dimensions
-        ),
+        broadcast_dimensions=dims,
     )
 
 
@@ -100,7 +103,7 @@ def _broadcast_in_dim_abstract_eval(
     if not fits:
         raise ShapeError(
             f"broadcast_in_dim cannot place shape {operand.shape} at dimensions {dims} of shape "
-            f"{shape}: dimensions must increase, and sizes be equal or 1"
+            f"{shape}: dimensions must differ, and sizes be equal or 1"
         )
     return operand.update(shape=shape)
 
