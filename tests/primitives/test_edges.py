@@ -181,12 +181,3 @@ def test_asinh_has_the_slope_of_the_side_of_its_cut() -> None:
     for sign in (1, -1):
         z = np.complex64(complex(0.0, 2.0 * sign))
         np.testing.assert_allclose(slope(z), -1j * sign / np.sqrt(3), rtol=1e-6)
-
-
-@pytest.mark.parametrize("extreme", [lax.max, lax.min])
-def test_cotangents_of_extremes_are_multiplied_and_not_chosen(extreme: Any) -> None:
-    """XLA would branch on the choice for each element, around what computes the cotangent."""
-    x, y = np.float32([1, 2, 3]), np.float32([3, 2, 1])
-    _, pullback = jx.vjp(extreme, x, y)
-    eqns = jx.make_jaxpr(pullback)(x).eqns
-    assert {eqn.primitive.name for eqn in eqns} == {"mul"}

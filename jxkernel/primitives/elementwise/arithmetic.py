@@ -488,10 +488,8 @@ def _extreme_lower(operation: str) -> Any:
 
 def _share(t: Any, own: Any, other: Any, z: Any) -> Any:
     """Return the tangent of an operand of an extreme: all of it, half at a tie, or none."""
-    # A factor, not a choice: XLA would branch on which is greater for each element, around what
-    # computes the tangent, where that is a gather twice as slow.
     share = select(eq(own, other), scalar_like(t, 0.5), 1)
-    return mul(t, select(eq(own, z), share, 0))
+    return select(eq(own, z), mul(t, share), 0)
 
 
 max_p = nary(
