@@ -47,12 +47,13 @@ def positional_arguments(
             ) from None
         return args
     bound = signature.bind(*args, **kwargs)
-    if bound.kwargs:
+    bound.apply_defaults()
+    given = [name for name in bound.kwargs if name in kwargs]
+    if given:
         raise TypeError(
             f"{kind} passes arguments by position, and {function_name(fun)} takes "
-            f"{', '.join(bound.kwargs)} by keyword only"
+            f"{', '.join(given)} by keyword only"
         )
-    bound.apply_defaults()
     return bound.args
 
 

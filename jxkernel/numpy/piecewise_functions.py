@@ -44,7 +44,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     Array([2.  , 0.25, 1.  ], dtype=float32)
     """
     x = asarray(x)
-    number = np.ndim(condlist) == 0
+    number = isinstance(condlist, bool) or getattr(condlist, "ndim", 1) == 0
     conditions = [condlist] if number else list(condlist)
     if not number and len(funclist) not in (len(conditions), len(conditions) + 1):
         conditions = [condlist] if isinstance(condlist, _ARRAYS) else conditions

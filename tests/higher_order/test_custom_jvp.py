@@ -277,3 +277,12 @@ def test_keyword_only_parameters_are_refused():
     g.defjvps(lambda t, out, x: t)
     with pytest.raises(TypeError, match="takes n by keyword only"):
         g(1.0, n=2)
+
+
+def test_parameters_by_keyword_only_may_keep_their_defaults():
+    f = jx.custom_jvp(jnp.add)
+    f.defjvp(lambda primals, tangents: (jnp.add(*primals), 5 * tangents[0]))
+    assert jx.grad(f)(1.0, 2.0) == 5.0
+    g = jx.custom_jvp(lambda x, y=2.0: x * y)
+    g.defjvps(lambda t, z, x, y: t * y, None)
+    assert jx.grad(lambda x: g(y=3.0, x=x))(1.0) == 3.0
