@@ -223,6 +223,16 @@ KEPT = {
     "slice": (lambda u: u[:, 1:3], PARTS, "f32[8@y,2]{U:x}"),
     "element": (lambda u: u[2], SHARED, "f32[4]{U:x}"),
     "gather": (lambda u: u[jnp.array([1, 5])], SHARED, "f32[2,4]{U:x}"),
+    "gather, else 0": (
+        lambda u: u.at[jnp.array([1, 9])].get(mode="fill", fill_value=0),
+        SHARED,
+        "f32[2,4]{U:x}",
+    ),
+    "gather, else NaN": (
+        lambda u: u.at[jnp.array([1, 9])].get(mode="fill"),
+        SHARED,
+        "f32[2,4]{U:x}",
+    ),
     "update": (lambda u: u.at[2].set(7), SHARED, "f32[8,4]{U:x}"),
     "add at": (lambda u: u.at[2].add(u[0]), SHARED, "f32[8,4]{U:x}"),
     "reverse": (lambda u: jnp.flip(u, 1), PARTS, "f32[8@y,4]{U:x}"),
@@ -286,6 +296,10 @@ REFUSED = {
     "int": (lambda u: u.astype(int), "convert_element_type got"),
     "dot": (lambda u: u @ DATA.T, "dot_general got"),
     "sort": (lambda u: jnp.sort(u), "sort got"),
+    "gather, else a number": (
+        lambda u: u.at[jnp.array([1, 9])].get(mode="fill", fill_value=5),
+        "gather got .*, and it is not linear in a sum over 'x'",
+    ),
     "auto_axes": (lambda u: auto_axes(jnp.sin, out_sharding=P())(u), "which XLA cannot be left"),
     "two axes": (
         lambda u: u + reshard(u, P(unreduced={"y"})),

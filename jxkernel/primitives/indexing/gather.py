@@ -57,7 +57,20 @@ __all__ = [
 
 # ---------------------------------------------------------------- gather
 
-gather_p = MovingPrimitive("gather").define(sharding=rules.Linear(rules.gathering, stop=1))
+
+def _reads_sums(
+    operand: ShapedArray, indices: ShapedArray, *, mode: Any, fill_value: Any, **params: Any
+) -> bool:
+    """Whether what is read of a sum is the sum of what is read: no number is put in for one."""
+    if mode is not GatherScatterMode.FILL_OR_DROP:
+        return True
+    is_nan = fill_value is None and operand.dtype in dtypes.INEXACT
+    return is_nan or fill_value == 0
+
+
+gather_p = MovingPrimitive("gather").define(
+    sharding=rules.Linear(rules.gathering, stop=1, where=_reads_sums)
+)
 
 
 def gather(
