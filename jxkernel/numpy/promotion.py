@@ -48,7 +48,6 @@ __all__ = [
     "promote_dtypes",
     "promote_for_primitive",
     "promote_inexact",
-    "promote_numeric",
     "promote_operands",
     "promote_strongly",
     "refuse_complex",
@@ -224,11 +223,6 @@ def promote_inexact(name: str, *args: Any) -> list[Any]:
 def promote_complex(name: str, *args: Any) -> list[Any]:
     """Return the arguments in their common dtype, made complex."""
     return _promote_to(name, args, complex_dtype)
-
-
-def promote_numeric(name: str, *args: Any) -> list[Any]:
-    """Return the arguments in their common dtype, booleans made integers."""
-    return _promote_to(name, args, numeric_dtype)
 
 
 def ruled_dtype(name: str, rule: Any, dtype: Any) -> Any:

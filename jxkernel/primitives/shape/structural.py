@@ -20,7 +20,6 @@ __all__ = [
     "front",
     "joint_weak_type",
     "like_operand",
-    "linear_in",
     "linear_jvp",
     "same_dtype",
     "weak_as_operands",
@@ -36,20 +35,6 @@ def linear_jvp(primitive: Primitive) -> Callable[..., Any]:
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         y = primitive.bind(*primals, **params)
         return y, primitive.bind(*[instantiate(t) for t in tangents], **params)
-
-    return jvp
-
-
-def linear_in(primitive: Primitive, count: int) -> Callable[..., Any]:
-    """Return the JVP rule of a primitive linear in its first ``count`` operands together.
-
-    The other operands (indices) are whole numbers and have no tangent.
-    """
-
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-        y = primitive.bind(*primals, **params)
-        moved = [instantiate(t) for t in tangents[:count]]
-        return y, primitive.bind(*moved, *primals[count:], **params)
 
     return jvp
 

@@ -69,26 +69,39 @@ Rule = Callable[..., Any]
 
 
 @record()
-class Linear:
-    """The rule of an operation that is linear in some operands together.
+class _OfSums:
+    """A rule that knows which sums that are put off an operation takes and gives.
 
     Attributes:
       rule: says how results are divided.
+    """
+
+    rule: Rule
+
+    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
+        """Return the entries of the result."""
+        return self.rule(out, *avals, **params)
+
+    def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
+        """Return the axes that any operand has."""
+        return frozenset[Any]().union(*[aval.reduced for aval in avals])
+
+
+@record()
+class Linear(_OfSums):
+    """The rule of an operation that is linear in some operands together.
+
+    Attributes:
       start: the first of these operands; the others are no sums that are put off.
       stop: the one that follows the last of them; None where it is the last of all.
       step: how many places lie between two of them.
       where: says of operands and parameters whether it is; None where it always is.
     """
 
-    rule: Rule
     start: int = 0
     stop: int | None = None
     step: int = 1
     where: Callable[..., bool] | None = None
-
-    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
-        """Return the entries of the result."""
-        return self.rule(out, *avals, **params)
 
     def unreduced(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> frozenset[Any]:
         """Return the axes that all these operands have, with those of the operation's own sum."""
@@ -108,24 +121,10 @@ class Linear:
                 )
         return found.union(params.get("unreduced", ()))
 
-    def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
-        """Return the axes that any operand has."""
-        return _reduced(avals)
-
 
 @record()
-class Bilinear:
-    """The rule of a product: one of the operands may be a sum that is put off.
-
-    Attributes:
-      rule: says how results are divided.
-    """
-
-    rule: Rule
-
-    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
-        """Return the entries of the result."""
-        return self.rule(out, *avals, **params)
+class Bilinear(_OfSums):
+    """The rule of a product: one of the operands may be a sum that is put off."""
 
     def unreduced(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> frozenset[Any]:
         """Return the axes of the operand that has some."""
@@ -137,24 +136,10 @@ class Bilinear:
             )
         return sums[0] if sums else frozenset[Any]()
 
-    def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
-        """Return the axes that any operand has."""
-        return _reduced(avals)
-
 
 @record()
-class Contracting:
-    """The rule of sums of products, which may put off a sum, and whose operands are none.
-
-    Attributes:
-      rule: says how results are divided.
-    """
-
-    rule: Rule
-
-    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
-        """Return the entries of the result."""
-        return self.rule(out, *avals, **params)
+class Contracting(_OfSums):
+    """The rule of sums of products, which may put off a sum, and whose operands are none."""
 
     def unreduced(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> frozenset[Any]:
         """Return the axes over which the operation puts off its own sum."""
@@ -167,30 +152,12 @@ class Contracting:
 
 
 @record()
-class Summing:
-    """The rule of a sum over mesh axes, the parameter ``axes``, that are handled.
-
-    Attributes:
-      rule: says how results are divided.
-    """
-
-    rule: Rule
-
-    def __call__(self, out: Any, *avals: ShapedArray, **params: Any) -> Any:
-        """Return the entries of the result."""
-        return self.rule(out, *avals, **params)
+class Summing(_OfSums):
+    """The rule of a sum over mesh axes, the parameter ``axes``, that are handled."""
 
     def unreduced(self, avals: Sequence[ShapedArray], params: dict[str, Any]) -> frozenset[Any]:
         """Return the axes of the operand over which it is not summed now."""
         return avals[0].unreduced.difference(params["axes"])
-
-    def reduced(self, avals: Sequence[ShapedArray]) -> frozenset[Any]:
-        """Return the axes that the operand has."""
-        return _reduced(avals)
-
-
-def _reduced(avals: Sequence[ShapedArray]) -> frozenset[Any]:
-    return frozenset[Any]().union(*[aval.reduced for aval in avals])
 
 
 RESHARD = "divide one of them anew: jxkernel.sharding.reshard(x, P(...))"
