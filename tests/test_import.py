@@ -63,6 +63,13 @@ def test_what_only_errors_exports_and_other_libraries_need_is_not_loaded() -> No
     assert run(f"{first}print(*[n for n in {waiting} if n in sys.modules])").split() == []
 
 
+def test_what_a_first_gradient_does_without_is_not_loaded() -> None:
+    names = "api.pullback api.tracing api.transfer compile.keys compile.stages core.printing"
+    waiting = [f"jxkernel.{name}" for name in [*names.split(), "higher_order.tiling"]]
+    first = "import sys, jxkernel as jx, jxkernel.numpy as jnp; jx.grad(jx.jit(jnp.sin))(1.0); "
+    assert run(f"{first}print(*[n for n in {waiting} if n in sys.modules])").split() == []
+
+
 @pytest.mark.parametrize("family", jnp._LATE_NAMES)
 def test_late_names_of_a_family_are_all_its_public_ones(family: str) -> None:
     module = importlib.import_module(f"jxkernel.numpy.{family}")
