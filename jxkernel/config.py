@@ -15,13 +15,14 @@ This module must not know of dtypes, arrays, devices' contents or tracing.
 
 import os
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
 from typing import Any, NoReturn
 
 from jxkernel import events
 from jxkernel._jaxlib import Config, Device, jax_jit
-from jxkernel._lazy import late_module
+from jxkernel._lazy import late_function, late_module
 from jxkernel.records import record
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "enable_custom_prng",
     "enable_x64",
     "explain_cache_misses",
+    "high_dynamic_range_gumbel",
     "legacy_prng_key",
     "log_compiles",
     "long_chains",
@@ -68,12 +70,15 @@ __all__ = [
     "platforms",
     "post_hook",
     "progress_display",
+    "random_seed_offset",
     "softmax_custom_jvp",
     "threefry_partitionable",
     "trace_state",
     "traceback_filtering",
     "wait_runner",
 ]
+
+option_without_effect = late_function("jxkernel._refusals", "option_without_effect")
 
 
 @record()
@@ -137,6 +142,7 @@ TEXT = Kind(
 )
 DEVICE = Kind("a device, the name of a platform such as 'cpu', or None", _is_device, _text_or_none)
 
+ANYTHING = Kind("any value", lambda _: True, _text_or_none)
 HASHABLE = Kind("a hashable value", _is_hashable, _text_or_none)
 
 
@@ -525,6 +531,22 @@ threefry_partitionable = State(
     in_jit_key=True,
     in_trace_context=True,
 )
+random_seed_offset = State(
+    "jax_random_seed_offset",
+    0,
+    INTEGER,
+    "Add this to every seed of a random key, to try a program with other numbers.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+high_dynamic_range_gumbel = State(
+    "jax_high_dynamic_range_gumbel",
+    False,
+    BOOLEAN,
+    "Draw Gumbel and categorical numbers from two words of bits where no mode is given.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
 default_prng_impl = State(
     "jax_default_prng_impl",
     "threefry2x32",
@@ -699,6 +721,8 @@ class Settings:
         Raises:
             AttributeError: if there is no such option; the message lists those that exist.
             ValueError: if the option does not take ``value``; the message says what it takes.
+
+        An option of JAX that has nothing to change here keeps what it is set to, with a warning.
         """
         state = self.state(name)
         before = state.get_global()
@@ -763,10 +787,26 @@ class Settings:
 
     def state(self, name: str) -> State:
         """Return the :class:``State`` of the option ``name`` (``jax_...``)."""
-        state = self._states.get(name)
+        state = self._states.get(name) or self._without_effect(name)
         if state is None:
             listed = "\n  ".join(sorted(self._states))
             raise AttributeError(f"There is no option {name!r}. The options are:\n  {listed}")
+        return state
+
+    def _without_effect(self, name: str) -> State | None:
+        """Return an option of JAX that has nothing to change here, from now on among the others."""
+        found = option_without_effect(name)
+        if found is None:
+            return None
+        default, why = found
+        state = State(name, default, ANYTHING, why)
+        self.include(state)
+
+        def warn() -> None:
+            if state.get_global() != default:
+                warnings.warn(f"{name} has no effect here. {why}", stacklevel=3)
+
+        self.after_update[name] = warn
         return state
 
     @property
@@ -826,6 +866,8 @@ config = Settings(
     accelerator_allocator,
     softmax_custom_jvp,
     threefry_partitionable,
+    random_seed_offset,
+    high_dynamic_range_gumbel,
     default_prng_impl,
     enable_custom_prng,
     legacy_prng_key,

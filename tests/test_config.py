@@ -9,14 +9,19 @@ import sys
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import _refusals, random
 from jxkernel import config as config_module
 from jxkernel._jaxlib import trace_context
 from jxkernel.config import (
     BOOLEAN,
     INTEGER,
     NUMBER,
+    Settings,
     State,
     config,
     debug_nans,
@@ -25,10 +30,12 @@ from jxkernel.config import (
     disable_jit,
     enable_checks,
     enable_x64,
+    high_dynamic_range_gumbel,
     log_compiles,
     numpy_dtype_promotion,
     one_of,
     post_hook,
+    random_seed_offset,
     threefry_partitionable,
     trace_state,
 )
@@ -188,6 +195,8 @@ IN_TRACES = {
     "jax_default_device": "cpu",
     "jax_softmax_custom_jvp": True,
     "jax_threefry_partitionable": False,
+    "jax_random_seed_offset": 5,
+    "jax_high_dynamic_range_gumbel": True,
     "jax_default_prng_impl": "rbg",
     "jax_enable_custom_prng": True,
     "jax_legacy_prng_key": "error",
@@ -456,3 +465,36 @@ def test_no_logging_level_leaves_logging_as_it_is_set_up() -> None:
     assert logging.getLogger("jxkernel").handlers == []
     with pytest.raises(ValueError, match=r"takes one of None, 'NOTSET', .*; got 'loud'"):
         config.update("jax_logging_level", "loud")
+
+
+def test_options_of_jax_that_change_nothing_here_are_kept_and_told() -> None:
+    settings = Settings()
+    assert settings.jax_traceback_in_locations_limit == 100
+    with pytest.warns(UserWarning, match="has no effect here") as told:
+        settings.update("jax_traceback_in_locations_limit", 7)
+    assert told[0].filename == __file__
+    assert settings.read("jax_traceback_in_locations_limit") == 7
+    assert settings.values == {"jax_traceback_in_locations_limit": 7}
+    settings.update("jax_traceback_in_locations_limit", 100)
+
+
+def test_an_option_has_an_effect_or_a_reason() -> None:
+    assert not [name for name in config.values if name in _refusals._options()]
+
+
+def test_an_offset_is_added_to_seeds() -> None:
+    wanted = random.key(12)
+    made = jx.jit(random.key)
+    assert made(7) != wanted
+    with random_seed_offset(5):
+        for found in (random.key(7), random.key(np.int32(7)), random.key(jnp.uint8(7)), made(7)):
+            assert found == wanted
+
+
+def test_numbers_are_drawn_finely_where_no_mode_is_given() -> None:
+    key = random.key(3)
+    fine = random.gumbel(key, (4,), mode="high").tolist()
+    assert random.gumbel(key, (4,)).tolist() != fine
+    with high_dynamic_range_gumbel(True):
+        assert random.gumbel(key, (4,)).tolist() == fine
+        assert random.gumbel(key, (4,), mode="low").tolist() != fine

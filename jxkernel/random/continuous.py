@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.config import high_dynamic_range_gumbel
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import broadcast_to_shape, cast
@@ -59,14 +60,14 @@ def several(key_data: Any, name: str, count: int = 2) -> list[Any]:
 
 
 def finely(name: str, mode: str | None) -> bool:
-    """Return whether a mode asks for two draws of bits for each number.
+    """Return whether a mode asks for two draws of bits for each number; None is the configured one.
 
     Raises:
       ValueError: it is neither ``"low"``, ``"high"`` nor None.
     """
     if mode not in (None, "low", "high"):
         raise ValueError(f"random.{name} got mode={mode!r}: there are 'low' and 'high'")
-    return mode == "high"
+    return mode == "high" or (mode is None and high_dynamic_range_gumbel.value)
 
 
 def check_method(name: str, method: str) -> bool:

@@ -13,7 +13,13 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
-from jxkernel.config import debug_key_reuse, default_prng_impl, enable_custom_prng, legacy_prng_key
+from jxkernel.config import (
+    debug_key_reuse,
+    default_prng_impl,
+    enable_custom_prng,
+    legacy_prng_key,
+    random_seed_offset,
+)
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
 from jxkernel.numpy.creation import asarray, canonical_shape
@@ -318,6 +324,8 @@ def _seeded(seed: Any, name: str) -> Any:
 def _seeded_key_data(name: str, seed: Any, generator: Generator) -> Any:
     if isinstance(seed, KeyArray):
         raise TypeError(f"random.{name} takes an integer as seed, got a key")
+    if random_seed_offset.value:
+        seed = seed + random_seed_offset.value
     if isinstance(seed, (bool, int, np.integer)):
         bits = 64 if dtypes.default_int_dtype() == np.int64 else 32
         if not -(2**63) <= int(seed) < 2**63:
