@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import difflib
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from jxkernel import lax, nn, random
 from jxkernel import numpy as jnp
 from jxkernel.core.trace import Tracer
 from jxkernel.jupyter.errors.rewrites import Names
@@ -24,7 +24,7 @@ __all__ = [
     "with_static_name",
 ]
 
-_MODULES = (jnp, lax, nn, random)
+_MODULES = ("numpy", "lax", "nn", "random")
 """Where a name is looked for that another of our modules was asked for."""
 
 _OF_ARGUMENT = re.compile(r"the traced argument (\w+) of the function '(.*?)'")
@@ -324,7 +324,8 @@ def _in_other_module(error: AttributeError, names: Names) -> str:
     asked = getattr(error.obj, "__name__", "")
     if not error.name or asked.partition(".")[0] != "jxkernel":
         return ""
-    for module in _MODULES:
+    package = sys.modules["jxkernel"]
+    for module in (getattr(package, name) for name in _MODULES):
         if error.name in module.__all__:
             return f"{names.of_module(module.__name__)}.{error.name}"
     near = difflib.get_close_matches(
