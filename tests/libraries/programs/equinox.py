@@ -1,9 +1,33 @@
-"""Train a multilayer perceptron with filtered transformations."""
+"""Train a multilayer perceptron, and move a module that holds a random key."""
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+
+
+class Walk(eqx.Module):
+    """A place, and the key of the next step: a leaf of the module."""
+
+    key: jax.Array
+    place: jax.Array
+
+
+@eqx.filter_jit
+def moved(walk):
+    key, following = jax.random.split(walk.key)
+    step = jax.random.normal(key, walk.place.shape)
+    return eqx.tree_at(lambda w: (w.key, w.place), walk, (following, walk.place + step))
+
+
+def walks(count):
+    keys = jax.random.split(jax.random.key(2), count)
+    many = eqx.filter_vmap(lambda key: Walk(key, jnp.zeros(2)))(keys)
+    for _ in range(3):
+        many = eqx.filter_vmap(moved)(many)
+    arrays = jax.tree.leaves(eqx.filter(many, eqx.is_array))
+    drawn = jax.tree.map(lambda key: jax.vmap(jax.random.uniform)(key), {"keys": many.key})
+    return {"place": many.place, "ranks": [a.ndim for a in arrays], "next": drawn["keys"]}
 
 
 def program():
@@ -24,4 +48,4 @@ def program():
 
     for _ in range(20):
         model, state, loss = step(model, state)
-    return {"loss": loss, "output": jax.vmap(model)(x[:3])}
+    return {"loss": loss, "output": jax.vmap(model)(x[:3]), "walks": walks(3)}
