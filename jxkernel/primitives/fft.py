@@ -56,6 +56,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
 
     Args:
       x: an array; complex for ``IRFFT``, floating for ``RFFT``, either for ``FFT`` and ``IFFT``.
+        Integers and booleans are taken as floats.
       fft_type: which transform, or its name.
       fft_lengths: the lengths of the one to three last axes: those of ``x``, except that for
         ``IRFFT`` the last is that of the result, of which ``x`` holds the first half plus one.
@@ -77,6 +78,8 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     lengths = integers("fft", "fft_lengths", fft_lengths)
     if not lengths:
         return x
+    if dtypes.dtype(x) in dtypes.INTEGRAL | dtypes.BOOLEAN:
+        x = convert_element_type(x, dtypes.default_float_dtype())
     if kind in (FftType.FFT, FftType.IFFT) and dtypes.dtype(x).name in _COMPLEX_OF:
         x = convert_element_type(x, _COMPLEX_OF[dtypes.dtype(x).name])
     return fft_p.bind(x, fft_type=kind, fft_lengths=lengths)

@@ -63,3 +63,12 @@ def test_bad_input_is_told(name):
     function, error, message = BAD[name]
     with pytest.raises(error, match=message):
         jx.jit(function)()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
+def test_integers_are_taken_as_floats(dtype: str) -> None:
+    x = np.array([1, 0, 1, 1]).astype(dtype)
+    for kind, reference in (("fft", np.fft.fft), ("ifft", np.fft.ifft), ("rfft", np.fft.rfft)):
+        found = jx.jit(lambda x, kind=kind: fft(x, kind, (4,)))(x)
+        assert found.dtype == np.complex64
+        np.testing.assert_allclose(found, reference(x), atol=1e-6)
