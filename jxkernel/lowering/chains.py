@@ -56,6 +56,7 @@ With 1, a formula of three results of one chain compiles 2.2 times as long as un
 
 Loops: TypeAlias = frozenset[object]
 _MANY: Loops = frozenset(("more loops than that",))
+_NO_LOOPS: Loops = frozenset()
 _NONE: frozenset[Var] = frozenset()
 
 
@@ -78,11 +79,9 @@ def _cut(jaxpr: Jaxpr) -> tuple[frozenset[Var], tuple[int | None, ...]]:
         for var, own in zip(eqn.outvars, _work_of(eqn), strict=True):
             if own is None:
                 continue
-            if (
-                own
-                and _is_array(var)
-                and _pays(own + before, loops.get(var, frozenset()), var in written)
-            ):
+            needing = loops.get(var, _NO_LOOPS)
+            may = needing is _MANY or var in written
+            if own and may and _is_array(var) and _pays(own + before, needing, var in written):
                 stored.add(var)
             else:
                 work[var] = own + before
@@ -174,7 +173,7 @@ def _places_of_arguments(closed: ClosedJaxpr) -> tuple[Loops, ...]:
     jaxpr = closed.jaxpr
     loops = _loops(jaxpr)
     numbers: dict[object, object] = {atom: index for index, atom in enumerate(jaxpr.outvars)}
-    found = [loops.get(var, frozenset()) for var in jaxpr.invars]
+    found = [loops.get(var, _NO_LOOPS) for var in jaxpr.invars]
     return tuple(
         [ends if ends is _MANY else frozenset([numbers.get(e, e) for e in ends]) for ends in found]
     )

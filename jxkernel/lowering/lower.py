@@ -371,7 +371,7 @@ class LoweringContext(hlo.Builder):
             self.is_transposed = outvars[0] in transposed if transposed and outvars else False
             self.primitive_name = primitive.name
             self.marks = attributes_of(eqn.source) or marks
-            sums = self._sums(avals, outvars)
+            sums = self._sums(avals, outvars) if self.module.partitioned else None
             before = len(self.ip.block.operations) if sums is not None else 0
             out = primitive.rule("lower")(self, *values, **eqn.params)
             self.marks = marks
@@ -411,8 +411,6 @@ class LoweringContext(hlo.Builder):
 
     def _sums(self, avals: Sequence[ShapedArray], outvars: Any) -> NamedSharding | None:
         """Return how the first operand or result lies that is a sum which is put off, or None."""
-        if not self.module.partitioned:
-            return None
         found = next((a for a in (*avals, *[var.aval for var in outvars]) if a.unreduced), None)
         return None if found is None else found.explicit_sharding
 
@@ -483,7 +481,8 @@ def _location(eqn: Eqn) -> Any:
     frame = user_frame(source)
     if frame is None:
         return None
-    name = "/".join((*scope_of(source), eqn.primitive.name))
+    name, scope = eqn.primitive.name, scope_of(source)
+    name = "/".join((*scope, name)) if scope else name
     return hlo.file_location(frame.file, frame.line, frame.column + 1, name)
 
 

@@ -282,7 +282,10 @@ def broadcast_values(context: Any, values: Sequence[Any]) -> Sequence[Any]:
     """Return the operands with scalars, and axes of size 1, broadcast to the result's shape."""
     shape = context.avals_out[0].shape
     avals = context.avals_in
-    if all(aval.shape == shape for aval in avals):
+    for aval in avals:
+        if aval.shape != shape:
+            break
+    else:
         return values
     return [
         value

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel import dtypes
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.primitives.elementwise.families import broadcast_values
 from jxkernel.primitives.elementwise.formula import Formula, evaluate
@@ -40,7 +41,7 @@ _SIGN, _MAGNITUDE, _INFINITY = -(2**31), 0x7FFFFFFF, 0x7F800000
 _LEAST_NORMAL, _ONE, _HALF_ROOT_2 = 0x00800000, 0x3F800000, 0x3F3504F3
 """Bits of float32 numbers, as integers."""
 
-NARROW = (_F32.name, "bfloat16", "float16")
+NARROW = frozenset((_F32, np.dtype(dtypes.bfloat16), np.dtype(np.float16)))
 """The dtypes that formulas are for."""
 
 
@@ -66,7 +67,7 @@ def vectorized(
 def gains(context: Any, *, always: bool = False) -> bool:
     """Return whether a formula is the better way to lower an operation."""
     aval = context.avals_out[0]
-    if context.module.platform != "cpu" or aval.dtype.name not in NARROW:
+    if context.module.platform != "cpu" or aval.dtype not in NARROW:
         return False
     if any(map(is_symbolic, aval.shape)):
         return False
