@@ -44,9 +44,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     Array([2.  , 0.25, 1.  ], dtype=float32)
     """
     x = asarray(x)
-    number = isinstance(condlist, bool) or getattr(condlist, "ndim", 1) == 0
-    conditions = [condlist] if number else list(condlist)
-    if not number and len(funclist) not in (len(conditions), len(conditions) + 1):
+    rank = getattr(condlist, "ndim", 0 if isinstance(condlist, bool) else 1)
+    conditions = list(condlist) if rank else [condlist]
+    if len(funclist) not in (len(conditions), len(conditions) + 1):
         conditions = [condlist] if isinstance(condlist, _ARRAYS) else conditions
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         raise ValueError(
