@@ -49,8 +49,8 @@ class Bindings:
         visits = self._visits_of(jaxpr)
         seen: set[source.Frame] = set()
         rest = iter(jaxpr.eqns)
-        for frame, group in itertools.groupby(self.frames(jaxpr)):
-            run = [eqn for _, eqn in zip(group, rest, strict=False)]
+        for frame, count in _places(self.frames(jaxpr)):
+            run = list(itertools.islice(rest, count))
             names = self._names(frame) if frame is not None else ()
             if frame is None or not names:
                 yield frame, run, ()
@@ -70,7 +70,7 @@ class Bindings:
     def _visits_of(self, jaxpr: Jaxpr) -> Counter[source.Frame]:
         """How often a program visits each right side of an assignment."""
         if jaxpr not in self._visits:
-            frames = (frame for frame, _ in itertools.groupby(self.frames(jaxpr)) if frame)
+            frames = (frame for frame, _ in _places(self.frames(jaxpr)) if frame)
             self._visits[jaxpr] = Counter(frame for frame in frames if self._names(frame))
         return self._visits[jaxpr]
 
@@ -79,6 +79,15 @@ class Bindings:
             self._files[frame.file] = _assignments(frame.file)
         span = (frame.line, frame.column, frame.end_line, frame.end_column)
         return self._files[frame.file].get(span, ())
+
+
+def _places(
+    frames: Sequence[source.Frame | None],
+) -> Iterator[tuple[source.Frame | None, int]]:
+    """Each frame with how often it follows itself: a place in the code has one frame."""
+    for _, group in itertools.groupby(frames, id):
+        same = list(group)
+        yield same[0], len(same)
 
 
 def _is_of_place(eqn: Eqn) -> bool:

@@ -158,11 +158,9 @@ def equation_columns(first: int, equations: Iterable[tuple[int, Equation]]) -> d
       first: the number of the first one.
       equations: each with its depth; none is kept.
     """
-    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    adding = [column.append for column in columns.values()]
     files: dict[str, int] = {}
-    for depth, one in equations:
-        row = (
+    rows = [
+        (
             depth,
             one.is_named,
             one.text,
@@ -174,9 +172,10 @@ def equation_columns(first: int, equations: Iterable[tuple[int, Equation]]) -> d
             one.cost.flops,
             one.cost.bytes,
         )
-        for add, value in zip(adding, row, strict=True):
-            add(value)
-    return {"first": first, **columns, "files": list(files)}
+        for depth, one in equations
+    ]
+    columns = map(list, zip(*rows, strict=True)) if rows else ([] for _ in _COLUMNS)
+    return {"first": first, **dict(zip(_COLUMNS, columns, strict=True)), "files": list(files)}
 
 
 def program_data(placed: Placed) -> dict[str, Any]:
