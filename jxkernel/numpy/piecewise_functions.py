@@ -44,7 +44,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     Array([2.  , 0.25, 1.  ], dtype=float32)
     """
     x = asarray(x)
-    rank = getattr(condlist, "ndim", 0 if isinstance(condlist, bool) else 1)
+    rank = getattr(condlist, "ndim", int(not isinstance(condlist, bool)))
     conditions = list(condlist) if rank else [condlist]
     if len(funclist) not in (len(conditions), len(conditions) + 1):
         conditions = [condlist] if isinstance(condlist, _ARRAYS) else conditions
