@@ -50,8 +50,7 @@ _JUDGED = _REDUCTIONS | {"concatenate", "dot_general", "exp", "pad", "transpose"
 _AS_FAST = frozenset(
     (
         *("conv_general_dilated", "dynamic_update_slice", "gather", "optimization_barrier"),
-        *("random_bits", "random_fold_in", "random_seed", "random_split", "random_unwrap"),
-        *("random_wrap", "scatter", "scatter_add", "threefry2x32"),
+        *("scatter", "scatter_add", "threefry2x32"),
     )
 )
 """Primitives besides elementwise ones that always run as fast."""

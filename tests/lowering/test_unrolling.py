@@ -12,7 +12,8 @@ from jxkernel import config, lax
 from jxkernel import numpy as jnp
 from jxkernel._jaxlib import CompileOptions
 from jxkernel.compile.effort import without_unrolling
-from jxkernel.lowering import lower_program
+from jxkernel.core.primitive import Primitive
+from jxkernel.lowering import lower_program, unrolling
 from jxkernel.observe import explain, format_ledger, ledger
 from jxkernel.observe.recorder import Recorder
 
@@ -192,3 +193,9 @@ def test_what_is_written_into_the_options_is_what_the_flag_says():
     plain_options = CompileOptions.ParseFromString(bytes.fromhex(plain))
     assert without_unrolling(plain_options).SerializeAsString().hex() == said
     assert said != plain
+
+
+def test_the_rule_names_primitives_that_exist() -> None:
+    jx.checkpoint(lambda x: x)(1.0)
+    names = unrolling._AS_FAST | unrolling._JUDGED | unrolling._HOLDERS
+    assert not [name for name in names if name not in Primitive.registry]
