@@ -18,7 +18,6 @@ from jxkernel.tree.nodes import KeyPath, PyTreeDef, physical_registry, registry
 __all__ = [
     "broadcast_prefix",
     "flatten",
-    "flatten_up_to",
     "flatten_with_path",
     "leaf_paths",
     "leaves",
@@ -84,7 +83,9 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     """Apply a function to each leaf, and return the tree of its results; see ``tree.map``."""
     values, treedef = flatten(tree, is_leaf)
     columns = [
-        flatten_up_to(treedef, other, "the first tree", f"tree {number}")
+        prefix.flatten_up_to(
+            treedef, other, "the first tree", f"tree {number}", by=physical_registry
+        )
         for number, other in enumerate(rest, 2)
     ]
     return treedef.unflatten([f(*subtrees) for subtrees in zip(values, *columns, strict=True)])
@@ -107,13 +108,6 @@ def flatten_with_path(
 def leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[KeyPath, Any]]:
     """Return (key path, leaf) pairs, from left to right."""
     return flatten_with_path(tree, is_leaf)[0]
-
-
-def flatten_up_to(
-    treedef: PyTreeDef, tree: Any, first: str = "the prefix", second: str = "the full tree"
-) -> list[Any]:
-    """Return the subtrees that stand where ``treedef`` has leaves; see ``tree.flatten_up_to``."""
-    return prefix.flatten_up_to(treedef, tree, first, second, by=physical_registry)
 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
