@@ -71,7 +71,9 @@ def test_a_rank_that_does_not_answer_is_told_before_it_is_lost(pair, spmd, monke
             os.kill(pid, signal.SIGCONT)
 
     monkeypatch.setattr(Progress, "_show", continued)
-    ran = spmd("if rank: os.kill(os.getpid(), signal.SIGSTOP)\nfloat(total(x))")
+    # A process of several threads may run on for a moment before it stops.
+    stop = "if rank: os.kill(os.getpid(), signal.SIGSTOP); time.sleep(1)"
+    ran = spmd(f"{stop}\nfloat(total(x))")
     assert ran.error is None, ran.printed
     assert ran.shown == [{"text/plain": "6.0"}]
     assert "Rank 1 has not arrived." in ran.printed
@@ -90,19 +92,19 @@ def test_a_rank_that_fails_ends_the_others(pair, spmd):
 
 
 def interrupted_when(path, pair, cell):
-    """Run a cell, interrupted once it has made a file on every rank."""
+    """Run a cell, interrupted once it has made a file on every rank, if it has not ended before."""
+    ended = threading.Event()
 
     def interrupt():
-        deadline = time.monotonic() + 120
         while not all((path / str(rank)).exists() for rank in range(2)):
-            if time.monotonic() > deadline:
-                break
-            time.sleep(0.01)
+            if ended.wait(0.01):
+                return
         interrupt_main()
 
     thread = threading.Thread(target=interrupt)
     thread.start()
     ran = pair.attempt(f"%%spmd\nopen(f'{path}/{{rank}}', 'w').close()\n{cell}")
+    ended.set()
     thread.join()
     return ran
 
