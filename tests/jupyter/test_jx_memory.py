@@ -45,7 +45,7 @@ def test_arrays_are_told_by_variable_output_and_holder(notebook: Notebook) -> No
 
 
 def test_largest_first_with_totals_by_device(notebook: Notebook) -> None:
-    notebook.run("big = jnp.ones((100, 100)); weak = jnp.asarray(1.0)")
+    notebook.run("big = jnp.ones((2000, 1000)); weak = jnp.asarray(1.0)")
     view = notebook.run("%jx live").value
     assert view.data["arrays"]["rows"][0][0] == "big"
     # Arrays of a test before may lie on devices of before the number was changed.
