@@ -85,6 +85,19 @@ def _options_left_as_found() -> Iterator[None]:
     assert after == before, "the test left an option changed"
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _generators(request: pytest.FixtureRequest) -> list[tuple[np.random.Generator, Any]]:
+    made = [x for x in vars(request.module).values() if isinstance(x, np.random.Generator)]
+    return [(generator, generator.bit_generator.state) for generator in made]
+
+
+@pytest.fixture(autouse=True)
+def _numbers_of_any_order(_generators: list[tuple[np.random.Generator, Any]]) -> None:
+    """Let a module's generators draw the same numbers for a test, whatever ran before it."""
+    for generator, state in _generators:
+        generator.bit_generator.state = state
+
+
 @pytest.fixture(scope="module")
 def eight_devices() -> Iterator[list[Any]]:
     """Give the process eight CPU devices while a module's tests run."""
