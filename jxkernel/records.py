@@ -3,54 +3,64 @@
 ``dataclasses.dataclass`` writes source for each class and compiles it, three million
 instructions a class; for the classes declared while this package is imported, that was an eighth
 of the import.  ``record`` makes the class itself, once, with methods that are closures over the
-fields, and asks ``dataclass`` only when somebody asks for what it gives: ``dataclasses.fields``,
+fields, and imports ``dataclasses`` only when somebody asks for what it gives: ``fields``,
 ``replace``, ``asdict``, ``copy`` and ``pickle`` work as ever.
 
-It is the lowest module of all: the standard library only.
+It is the lowest layer of all: the standard library only.
 """
 
 import inspect
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
+
+from jxkernel._lazy import late_module
 
 __all__ = ["record"]
 
 ClassT = TypeVar("ClassT", bound=type)
-Fields = dict[str, Field[Any]]
+Fields = dict[str, tuple[Any, Any]]
+"""For each field its annotation and its default."""
 Setters = dict[str, Callable[[Any, Any], None]]
 
 _put = object.__setattr__
+_REQUIRED: Any = inspect.Parameter.empty
+"""The default of a field that has none."""
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+@dataclass_transform(frozen_default=True)
 def record(
     *, frozen: bool = True, eq: bool = True, kw_only: bool = False, weakref_slot: bool = False
 ) -> Callable[[ClassT], ClassT]:
     """Make a slotted dataclass of the decorated class, whose methods do not use ``super()``.
 
-    A ``__repr__`` of its own stays.
+    A ``__repr__`` of its own stays.  Its fields have plain defaults or none: what
+    ``dataclasses.field`` gives is not looked at.
 
     Args:
       frozen: whether its fields cannot be assigned; then it has a hash.
       eq: whether instances of equal fields are equal; else each equals only itself.
-      kw_only: whether fields are given by keyword only.
+      kw_only: whether fields are given by keyword only, those of a base too.
       weakref_slot: whether instances can be referred to weakly.
     """
 
     def declare(cls: ClassT) -> ClassT:
-        added = _declared_fields(cls, kw_only)
+        declared = vars(cls)
+        added: Fields = {
+            name: (annotation, declared.get(name, _REQUIRED))
+            for name, annotation in cls.__annotations__.items()
+        }
         own = {**getattr(cls, "__record__", {}), **added}
-        members = {name: value for name, value in vars(cls).items() if name not in _LEFT_OUT}
+        positional = () if kw_only else tuple(own)
+        members = {name: value for name, value in declared.items() if name not in _LEFT_OUT}
         for name in added:
             members.pop(name, None)
         members["__qualname__"] = cls.__qualname__
         members["__slots__"] = (*added, *(["__weakref__"] if weakref_slot else []))
         members["__record__"] = own
-        members["__match_args__"] = tuple(name for name, f in own.items() if not f.kw_only)
+        members["__match_args__"] = positional
         setters: Setters = {}
-        members["__init__"] = _initializer(cls, own, setters)
+        members["__init__"] = _initializer(cls, own, positional, setters)
         members = {**_METHODS, **members}
         members.update(_equality(own, frozen) if eq else {})
         members.update(_FROZEN if frozen else {})
@@ -61,35 +71,21 @@ def record(
     return declare
 
 
-def _declared_fields(cls: type, kw_only: bool) -> Fields:
-    """Return the fields that a class itself declares, by name."""
-    found: Fields = {}
-    for name, annotation in cls.__annotations__.items():
-        given = vars(cls).get(name, MISSING)
-        one: Field[Any] = given if isinstance(given, Field) else field(default=given)
-        one.name, one.type = name, annotation
-        one.kw_only = kw_only if one.kw_only is MISSING else one.kw_only
-        found[name] = one
-    return found
-
-
-def _initializer(cls: type, own: Fields, setters: Setters) -> Callable[..., None]:
+def _initializer(
+    cls: type, own: Fields, positional: tuple[str, ...], setters: Setters
+) -> Callable[..., None]:
     """Return the constructor of a record.
 
     Args:
       cls: the class that was decorated.
       own: its fields.
+      positional: those that may be given by position.
       setters: what puts a value into the slot of each field, known once the record is made.
     """
     name, check = cls.__name__, getattr(cls, "__post_init__", None)
-    names = [*own]
-    positional = [f.name for f in own.values() if not f.kw_only]
-    defaults = {f.name: f.default for f in own.values() if f.default is not MISSING}
-    factories = {
-        f.name: f.default_factory for f in own.values() if f.default_factory is not MISSING
-    }
+    defaults = _defaults(own)
     # Most are made of all their fields, by position.
-    whole = len(names) if names == positional else -1
+    whole = len(positional) if positional else -1
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) == whole and not kwargs:
@@ -102,11 +98,8 @@ def _initializer(cls: type, own: Fields, setters: Setters) -> Callable[..., None
                     f"{name}() takes {len(positional)} positional arguments, each given once"
                 )
             values = {**defaults, **given}
-            for key, factory in factories.items():
-                if key not in values:
-                    values[key] = factory()
             if values.keys() != setters.keys():
-                raise TypeError(_mismatch(name, names, values))
+                raise TypeError(_mismatch(name, setters, values))
             for key, put in setters.items():
                 put(self, values[key])
         if check is not None:
@@ -115,7 +108,11 @@ def _initializer(cls: type, own: Fields, setters: Setters) -> Callable[..., None
     return __init__
 
 
-def _mismatch(name: str, names: list[str], values: dict[str, Any]) -> str:
+def _defaults(own: Fields) -> dict[str, Any]:
+    return {name: default for name, (_, default) in own.items() if default is not _REQUIRED}
+
+
+def _mismatch(name: str, names: Setters, values: dict[str, Any]) -> str:
     missing = [key for key in names if key not in values]
     if missing:
         return f"{name}() lacks the arguments {', '.join(missing)}"
@@ -124,9 +121,8 @@ def _mismatch(name: str, names: list[str], values: dict[str, Any]) -> str:
 
 
 def _equality(own: Fields, frozen: bool) -> dict[str, Any]:
-    compared = [f.name for f in own.values() if f.compare]
     # One name more, so that the result is a tuple however many fields there are.
-    key = attrgetter(*compared, "__class__", "__class__")
+    key = attrgetter(*own, "__class__", "__class__")
 
     def __eq__(self: Any, other: Any) -> Any:
         return key(self) == key(other) if type(other) is type(self) else NotImplemented
@@ -138,17 +134,17 @@ def _equality(own: Fields, frozen: bool) -> dict[str, Any]:
 
 
 def _repr(self: Any) -> str:
-    own: Fields = type(self).__record__
-    shown = [f"{f.name}={getattr(self, f.name)!r}" for f in own.values() if f.repr]
+    shown = [f"{name}={getattr(self, name)!r}" for name in type(self).__record__]
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 def _replace(self: Any, /, **changes: Any) -> Any:
-    return replace(self, **changes)
+    return late_module("dataclasses").replace(self, **changes)
 
 
 def _refuse(self: Any, name: str, value: Any = None) -> None:
-    raise FrozenInstanceError(f"{type(self).__name__} is frozen: cannot assign to {name!r}")
+    error = late_module("dataclasses").FrozenInstanceError
+    raise error(f"{type(self).__name__} is frozen: cannot assign to {name!r}")
 
 
 def _get_state(self: Any) -> list[Any]:
@@ -168,9 +164,10 @@ class _AsDataclass:
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         own: Fields = owner.__record__
-        hints = {name: f.type for name, f in own.items()}
-        made: Any = type(owner.__name__, (), {"__annotations__": hints, **own})
-        found = getattr(dataclass(init=False, repr=False, eq=False)(made), self._name)
+        hints = {name: annotation for name, (annotation, _) in own.items()}
+        made: Any = type(owner.__name__, (), {"__annotations__": hints, **_defaults(own)})
+        how = {"init": False, "repr": False, "eq": False, "kw_only": not owner.__match_args__}
+        found = getattr(late_module("dataclasses").dataclass(**how)(made), self._name)
         setattr(owner, self._name, found)
         return found
 
@@ -179,22 +176,15 @@ class _Signature:
     """The signature of a record's constructor, made when someone asks for help."""
 
     def __get__(self, instance: Any, owner: Any) -> inspect.Signature:
-        return inspect.Signature([_parameter(f) for f in fields(owner)])
-
-
-def _parameter(given: Field[Any]) -> inspect.Parameter:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    default: Any = inspect.Parameter.empty
-    if given.default is not MISSING:
-        default = given.default
-    elif given.default_factory is not MISSING:
-        default = ...
-    return inspect.Parameter(
-        given.name,
-        inspect.Parameter.KEYWORD_ONLY if given.kw_only else kind,
-        default=default,
-        annotation=given.type,
-    )
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        kind = kind if owner.__match_args__ else inspect.Parameter.KEYWORD_ONLY
+        own: Fields = owner.__record__
+        return inspect.Signature(
+            [
+                inspect.Parameter(name, kind, default=default, annotation=annotation)
+                for name, (annotation, default) in own.items()
+            ]
+        )
 
 
 _LEFT_OUT = ("__dict__", "__weakref__")

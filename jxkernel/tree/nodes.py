@@ -12,12 +12,12 @@ that every leaf is what a program takes; the compiled dispatch path flattens arg
 This module must not know of arrays or tracers: a leaf may be anything.
 """
 
-import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from jxkernel._jaxlib import pytree
+from jxkernel._lazy import late_module
 
 __all__ = [
     "DictKey",
@@ -262,21 +262,29 @@ def static(**kwargs: Any) -> Any:
     [0.5]
     """
     metadata = {**(kwargs.pop("metadata", None) or {}), "static": True}
-    return dataclasses.field(metadata=metadata, **kwargs)
+    return late_module("dataclasses").field(metadata=metadata, **kwargs)
+
+
+def _constructor_fields(nodetype: type) -> list[Any] | None:
+    """Return the fields that a dataclass's constructor takes; None for a class that is none."""
+    dataclasses = late_module("dataclasses")
+    if not dataclasses.is_dataclass(nodetype):
+        return None
+    return [field for field in dataclasses.fields(nodetype) if field.init]
 
 
 def _fields_by_role(nodetype: type) -> tuple[list[str], list[str]]:
     """Return the names of a dataclass's data fields and of its static fields."""
-    if not dataclasses.is_dataclass(nodetype):
+    fields = _constructor_fields(nodetype)
+    if fields is None:
         raise TypeError(
             f"{nodetype!r} is no dataclass: give register_dataclass its data_fields and "
             "meta_fields, or decorate the class with @dataclasses.dataclass first."
         )
     data: list[str] = []
     meta: list[str] = []
-    for field in dataclasses.fields(nodetype):
-        if field.init:
-            (meta if field.metadata.get("static") else data).append(field.name)
+    for field in fields:
+        (meta if field.metadata.get("static") else data).append(field.name)
     return data, meta
 
 
@@ -286,10 +294,10 @@ def _check_fields(
     both = set(data) & set(meta)
     if both:
         raise ValueError(f"data_fields and meta_fields overlap in {sorted(both)}.")
-    if not dataclasses.is_dataclass(nodetype):
+    fields = _constructor_fields(nodetype)
+    if fields is None:
         return
-    expected = {field.name for field in dataclasses.fields(nodetype) if field.init}
-    expected -= set(dropped)
+    expected = {field.name for field in fields} - set(dropped)
     given = {*data, *meta}
     if missing := expected - given:
         raise ValueError(
