@@ -128,11 +128,9 @@ changelog: .venv/.dev ## gather changelog.d/ into CHANGELOG.md, and remove the f
 	.venv/bin/towncrier build --yes --version "$$(.venv/bin/hatchling version)"
 
 check: .venv/.dev ## formatting, linting, types, layers and the fast tests about the code itself
-	@# A cached import graph does not see that a module it could not resolve exists by now.
-	.venv/bin/ruff format --check --quiet || { .venv/bin/ruff format --diff --quiet; exit 1; }
+	@.venv/bin/ruff format --check --quiet || { .venv/bin/ruff format --diff --quiet; exit 1; }
 	.venv/bin/ruff check --quiet
 	.venv/bin/pyright --pythonpath .venv/bin/python
-	.venv/bin/lint-imports --no-logo --no-cache
 	$(PYTEST) tests/meta -m 'not slow'
 
 # What is asked at each edit: the layers that all else stands on, the table of primitives

@@ -1,4 +1,4 @@
-"""The import contracts of pyproject.toml break when they should, and name what broke them."""
+"""The import contracts of pyproject.toml are kept; they break when they should, and say by what."""
 
 import ast
 import re
@@ -14,6 +14,17 @@ import pytest
 from tools.checkout import PACKAGE, ROOT
 
 LINT = Path(sys.executable).with_name("lint-imports")
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    # A cached import graph does not see that a module it could not resolve exists by now.
+    command = [str(LINT), "--no-cache", "--no-logo"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_contracts_are_kept() -> None:
+    done = lint(ROOT)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.fixture
@@ -71,8 +82,7 @@ def copy(tmp_path: Path) -> Path:
 def test_contract_breaks(copy: Path, path: str, source: str, contract: str, named: str) -> None:
     with (copy / "jxkernel" / path).open("a") as file:
         file.write(f"\n{source}\n")
-    command = [str(LINT), "--no-cache", "--no-logo"]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    done = lint(copy)
     assert done.returncode == 1
     assert f"{contract} BROKEN" in done.stdout
     assert named in done.stdout
@@ -82,7 +92,10 @@ def string_imports() -> Iterator[tuple[str, int, str]]:
     """Yield file, line and module of each import by string: what is given to ``_lazy``'s doors."""
     doors = {"late_function", "late_module", "lazy_names", "give_names"}
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        source = path.read_text()
+        if not any(door in source for door in doors):
+            continue
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 if node.func.id not in doors:
                     continue
