@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 
 import jxkernel as jx
-from jxkernel import lax
+from jxkernel import lax, random
 from jxkernel.config import enable_x64
 from tests.primitives.checking import quickly
 
@@ -267,6 +267,36 @@ def test_slopes_in_a_of_incomplete_gamma_have_slopes_in_x() -> None:
             _, found = jx.jvp(lambda x, f=function: f(a, x), (x,), (np.ones(3),))
             numeric = (function(a, x + step) - function(a, x - step)) / (2 * step)
             np.testing.assert_allclose(found, numeric, rtol=1e-5)
+
+
+@pytest.mark.parametrize("function", [lax.igamma_grad_a, lax.random_gamma_grad])
+def test_slopes_in_a_of_incomplete_gamma_have_slopes_in_a(function: Any) -> None:
+    # The series, the continued fraction, and the expansion for large parameters.
+    a = np.array([1e-3, 0.3, 2.0, 40.0, 900.0, 0.3, 2.0, 40.0, 1100.0, 1e5, 1e5, 2e4])
+    x = np.array([1e-4, 0.2, 1.5, 35.0, 880.0, 4.0, 3.0, 45.0, 1000.0, 1e5 + 50, 1e5 + 200, 2.5e4])
+    step = 1e-4 * np.where(a > 1000, np.sqrt(a), a)
+    with enable_x64(True):
+        _, found = jx.jvp(lambda a: function(a, x), (a,), (np.ones_like(a),))
+        near, far = ((function(a + s, x) - function(a - s, x)) / (2 * s) for s in (step / 2, step))
+        numeric = (4 * near - far) / 3
+        np.testing.assert_allclose(found, numeric, rtol=1e-6)
+    narrow = jx.vmap(jx.grad(function))(np.float32(a), np.float32(x))
+    np.testing.assert_allclose(narrow, numeric, rtol=2e-3, atol=1e-37)
+
+
+def test_gamma_numbers_have_second_derivatives_at_constant_ranks() -> None:
+    with enable_x64(True):
+
+        def moved(a: Any) -> Any:
+            return jx.jvp(lambda a: random.gamma(random.key(0), a, (50,)), (a,), (1.0,))
+
+        (x, _), (_, found) = quickly(lambda a: jx.jvp(moved, (a,), (1.0,)))(2.0)
+        ranks, step = scipy.special.gammainc(2.0, x), 1e-4
+        above, below = (
+            lax.random_gamma_grad(np.full(50, a), scipy.special.gammaincinv(a, ranks))
+            for a in (2.0 + step, 2.0 - step)
+        )
+        np.testing.assert_allclose(found, (above - below) / (2 * step), rtol=1e-5, atol=1e-7)
 
 
 def test_infinite_gamma_samples_and_shapes_have_no_slope() -> None:

@@ -155,6 +155,10 @@ class Formula:
         """Return the derivative of log Γ(x)."""
         return self.scope.apply("chlo.digamma", (self,), self.dtype)
 
+    def trigamma(self) -> "Formula":
+        """Return the second derivative of log Γ(x)."""
+        return self.scope.apply("chlo.zeta", (self.scope.lift(2.0, self.dtype), self), self.dtype)
+
     def polynomial(self, coefficients: Sequence[float]) -> "Formula":
         """Return c₀ + c₁ x + c₂ x² + ... by Horner's scheme."""
         total = self.scope.lift(coefficients[-1], self.dtype)

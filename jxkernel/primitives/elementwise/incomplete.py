@@ -30,7 +30,8 @@ from jxkernel.primitives.elementwise.families import (
 )
 from jxkernel.primitives.elementwise.formula import Formula, epsilon, formula_rule
 from jxkernel.primitives.elementwise.select import select
-from jxkernel.primitives.elementwise.special import digamma, lgamma
+from jxkernel.primitives.elementwise.special import digamma, lgamma, polygamma
+from jxkernel.primitives.elementwise.taylor import Taylor
 
 __all__ = [
     "betainc",
@@ -40,6 +41,7 @@ __all__ = [
     "igamma_p",
     "igammac",
     "igammac_p",
+    "random_gamma_curvature_p",
     "random_gamma_grad",
     "random_gamma_grad_p",
     "regularized_incomplete_beta_p",
@@ -145,24 +147,22 @@ def _gamma_series(a: Formula, x: Formula) -> Formula:
     return a.scope.loop(goes_on, step, [zero, one, one], _LIMIT)[-1]
 
 
-def _gamma_series_slope(a: Formula, x: Formula) -> tuple[Formula, Formula]:
-    """Return the series S and ∂S/∂a: each term's slope is -Σ 1/(a + k) of the term."""
+def _gamma_series_slopes(a: Formula, x: Formula, order: int) -> tuple[Formula, ...]:
+    """Return the Taylor series in ``a`` of the series S."""
     threshold = epsilon(a.dtype)
     one, zero = a.scope.lift(1.0, a.dtype), a.scope.lift(0.0, a.dtype)
+    count = order + 1
 
-    def goes_on(n: Formula, term: Formula, slope: Formula, *totals: Formula) -> Formula:
-        return (term + slope.magnitude()) > threshold * totals[0]
+    def goes_on(n: Formula, *state: Formula) -> Formula:
+        return Taylor(*state[:count]).size() > threshold * state[count]
 
-    def step(
-        n: Formula, term: Formula, slope: Formula, total: Formula, slopes: Formula
-    ) -> list[Formula]:
-        place = a + n + 1.0
-        factor = x / place
-        slope, term = (slope - term / place) * factor, term * factor
-        return [n + 1.0, term, slope, total + term, slopes + slope]
+    def step(n: Formula, *state: Formula) -> list[Formula]:
+        term, total = Taylor(*state[:count]), Taylor(*state[count:])
+        term = term * x / (Taylor.variable(a, order) + (n + 1.0))
+        return [n + 1.0, *term.coefficients, *(total + term).coefficients]
 
-    *_, total, slopes = a.scope.loop(goes_on, step, [zero, one, zero, one, zero], _LIMIT)
-    return total, slopes
+    start = [one, *[zero] * order]
+    return tuple(a.scope.loop(goes_on, step, [zero, *start, *start], _LIMIT)[-count:])
 
 
 def _gamma_fraction(a: Formula, x: Formula) -> Formula:
@@ -185,51 +185,60 @@ def _gamma_fraction(a: Formula, x: Formula) -> Formula:
     return a.scope.loop(goes_on, step, start, _LIMIT)[-1]
 
 
-def _gamma_fraction_slope(a: Formula, x: Formula) -> tuple[Formula, Formula]:
-    """Return the continued fraction F and ∂F/∂a: every step is differentiated along with it."""
+def _gamma_fraction_slopes(a: Formula, x: Formula, order: int) -> tuple[Formula, ...]:
+    """Return the Taylor series in ``a`` of the continued fraction F."""
     threshold = _SETTLED * epsilon(a.dtype)
     zero, one = a.scope.lift(0.0, a.dtype), a.scope.lift(1.0, a.dtype)
-    first = x + 1.0 - a
+    count = order + 1
 
     def goes_on(i: Formula, change: Formula, *state: Formula) -> Formula:
         return change > threshold
 
     def step(i: Formula, change: Formula, *state: Formula) -> list[Formula]:
-        c, dc, d, dd, f, df = state
+        c, d, f = (Taylor(*state[k * count : (k + 1) * count]) for k in range(3))
+        parameter = Taylor.variable(a, order)
         i = i + 1.0
-        numerator, denominator = i * (a - i), first + 2.0 * i
-        new_d = 1.0 / (numerator * d + denominator)
-        new_dd = -new_d * new_d * (i * d + numerator * dd - 1.0)
-        new_c = denominator + numerator / c
-        new_dc = (i - numerator * dc / c) / c - 1.0
-        factor = new_c * new_d
-        new_df = df * factor + f * (new_dd * new_c + new_d * new_dc)
-        scale = f.magnitude() + new_df.magnitude()
-        change = (factor - 1.0).magnitude() + (new_df - df).magnitude() / scale
-        return [i, change, new_c, new_dc, new_d, new_dd, f * factor, new_df]
+        numerator, denominator = (parameter - i) * i, -parameter + (x + 1.0 + 2.0 * i)
+        d = 1.0 / (numerator * d + denominator)
+        c = denominator + numerator / c
+        factor = c * d
+        y = f * factor
+        change = (factor.coefficients[0] - 1.0).magnitude()
+        value = f.coefficients[0].magnitude()
+        for old, new in zip(f.coefficients[1:], y.coefficients[1:], strict=True):
+            change = change + (new - old).magnitude() / (value + new.magnitude())
+        return [i, change, *c.coefficients, *d.coefficients, *y.coefficients]
 
-    # The first convergent is 1 / (x + 1 - a), and its slope the square of that.
-    d = 1.0 / first
-    start = [zero, one, one * _FAR, zero, d, d * d, d, d * d]
-    *_, fraction, slope = a.scope.loop(goes_on, step, start, _LIMIT)
-    return fraction, slope
+    # The first convergent is 1 / (x + 1 - a).
+    first = (1.0 / (-Taylor.variable(a, order) + (x + 1.0))).coefficients
+    start = [zero, one, one * _FAR, *[zero] * order, *first, *first]
+    return tuple(a.scope.loop(goes_on, step, start, _LIMIT)[-count:])
+
+
+@cache
+def _excess_row() -> tuple[Fraction, ...]:
+    """Return the Taylor coefficients of µ/η, where ½η² = µ - log(1 + µ).
+
+    With µ µ' = η (1 + µ), µ = Σ αₖ ηᵏ.
+    """
+    alpha = [Fraction(0), Fraction(1)]
+    for k in range(2, _EXPANSION_TERMS + 2 * _EXPANSION_ROWS + 2):
+        known = sum(alpha[i] * (k + 1 - i) * alpha[k + 1 - i] for i in range(2, k))
+        alpha.append((alpha[k - 1] - known) / (k + 1))
+    return tuple(alpha[1:])
 
 
 @cache
 def _expansion_rows() -> tuple[tuple[float, ...], ...]:
     """Return the Taylor coefficients of c₀(η), c₁(η), ... of DLMF 8.12.7 and 8.12.8.
 
-    With µ = λ - 1, ½η² = µ - log(1 + µ) gives µ µ' = η (1 + µ), and from it µ = Σ αₖ ηᵏ and
-    1/µ = Σ βₖ ηᵏ⁻¹.  Then c₀ = 1/µ - 1/η, and cₖ = (cₖ₋₁' - cₖ₋₁'(0) η/µ) / η.
+    With µ = λ - 1 and µ/η = Σ αₖ₊₁ ηᵏ, 1/µ = Σ βₖ ηᵏ⁻¹.  Then c₀ = 1/µ - 1/η, and
+    cₖ = (cₖ₋₁' - cₖ₋₁'(0) η/µ) / η.
     """
-    count = _EXPANSION_TERMS + 2 * _EXPANSION_ROWS
-    alpha = [Fraction(0), Fraction(1)]
-    for k in range(2, count + 2):
-        known = sum(alpha[i] * (k + 1 - i) * alpha[k + 1 - i] for i in range(2, k))
-        alpha.append((alpha[k - 1] - known) / (k + 1))
+    alpha = _excess_row()
     beta = [Fraction(1)]
-    for k in range(1, count + 1):
-        beta.append(-sum((alpha[i + 1] * beta[k - i] for i in range(1, k + 1)), Fraction(0)))
+    for k in range(1, len(alpha)):
+        beta.append(-sum((alpha[i] * beta[k - i] for i in range(1, k + 1)), Fraction(0)))
     rows = [beta[1:]]
     for _ in range(_EXPANSION_ROWS - 1):
         last = rows[-1]
@@ -258,27 +267,35 @@ def _gamma_expansion(a: Formula, x: Formula, upper: bool) -> Formula:
     return 0.5 * z.erfc() + rest if upper else 0.5 * (-z).erfc() - rest
 
 
-def _gamma_expansion_slope(a: Formula, x: Formula) -> Formula:
-    """Return what multiplies xᵃ e⁻ˣ / Γ(a) to give ∂P/∂a, for large a and x near it.
+def _gamma_expansion_slopes(a: Formula, x: Formula) -> tuple[Formula, Formula]:
+    """Return G with ∂P/∂a = xᵃ e⁻ˣ / Γ(a) · G, and ∂G/∂a, for large a and x near it.
 
     With D = exp(-½ a η²) / √(2πa) and S = Σ cₖ(η) a⁻ᵏ, the expansion is Q = ½ erfc(η √(a/2)) + D S.
     As ∂η/∂a = -µ / (a η) and log λ = µ - ½η², the derivative of Q is D times
     µ/η - η/2 + (log λ - 1/(2a)) S - µ/(a η) ∂S/∂η - Σ k cₖ a⁻ᵏ⁻¹; and the factor is a D / Γ*(a),
-    where log Γ* is the remainder of Stirling's series.
+    where log Γ* is the remainder of Stirling's series.  Further, ∂µ/∂a = -(1 + µ)/a and
+    ∂(½η²)/∂a = -µ/a.
     """
+    at = Taylor.variable(a, 1)
     excess, half, eta = _half_square(a, x)
     # µ/η = 1 + η/3 + ... is 1 at 0.
     at_zero = eta.equals(0.0)
-    ratio = at_zero.where(1.0, excess / at_zero.where(1.0, eta, a), a)
-    zero = a.scope.lift(0.0, a.dtype)
+    direct = at_zero.where(1.0, excess / at_zero.where(1.0, eta, a), a)
+    place = Taylor(eta, -direct / a)
+    ratio = Taylor(direct, place.polynomial([float(c) for c in _excess_row()]).coefficients[1])
+    zero = Taylor(a.scope.lift(0.0, a.dtype), a.scope.lift(0.0, a.dtype))
     total, slope, falling = zero, zero, zero
     for k, row in reversed(list(enumerate(_expansion_rows()))):
-        value = eta.polynomial(row)
-        total = total / a + value
-        falling = falling / a + float(k) * value
-        slope = slope / a + eta.polynomial([n * c for n, c in enumerate(row)][1:])
-    in_a = (excess - half - 0.5 / a) * total - (ratio * slope + falling) / a
-    return -(ratio - 0.5 * eta + in_a) * _stirling_remainder(a).exp() / a
+        value = place.polynomial(row)
+        total = total / at + value
+        falling = falling / at + value * float(k)
+        slope = slope / at + place.polynomial([n * c for n, c in enumerate(row)][1:])
+    log_ratio = Taylor(excess - half, -1.0 / a)
+    in_a = (log_ratio - 0.5 / at) * total - (ratio * slope + falling) / at
+    stirling = _stirling_remainder(a).exp()
+    gamma = Taylor(stirling, stirling * (_digamma_remainder(a) + 0.5 / a))
+    value, change = (-(ratio - place * 0.5 + in_a) * gamma / at).coefficients
+    return value, change
 
 
 def _gamma_regions(a: Formula, x: Formula) -> tuple[Formula, Formula, Formula]:
@@ -323,38 +340,54 @@ def _regularized_gamma(a: Formula, x: Formula, upper: bool) -> Formula:
     return wrong.where(np.nan, value, a)
 
 
-def _gamma_log_slope(a: Formula, x: Formula) -> Formula:
-    """Return what multiplies xᵃ e⁻ˣ / Γ(a) to give ∂P/∂a.
+def _gamma_log_slopes(a: Formula, x: Formula, order: int) -> tuple[Formula, ...]:
+    """Return G with ∂P/∂a = xᵃ e⁻ˣ / Γ(a) · G, and for order 2 also ∂G/∂a.
 
-    With P = factor / a · S, ∂P/∂a = factor / a · ((log x - ψ(a) - 1/a) S + S'), and with
-    P = 1 - factor · F, ∂P/∂a = -factor · ((log x - ψ(a)) F + F').
+    With P = factor / a · S, G = ((log x - ψ(a + 1)) S + S') / a, and with P = 1 - factor · F,
+    G = -(log x - ψ(a)) F - F'.
     """
     by_expansion, by_series, by_fraction = _gamma_regions(a, x)
     series_at = _arguments(by_series, a, x, *_SERIES_AT)
     fraction_at = _arguments(by_fraction, a, x, *_FRACTION_AT)
-    series, series_slope = _gamma_series_slope(*series_at)
-    fraction, fraction_slope = _gamma_fraction_slope(*fraction_at)
-    lower_slope = _log_slope(*series_at) - 1.0 / series_at[0]
-    lower = (lower_slope * series + series_slope) / series_at[0]
-    upper = _log_slope(*fraction_at) * fraction + fraction_slope
-    expansion = _gamma_expansion_slope(*_arguments(by_expansion, a, x, *_EXPANSION_AT))
-    return by_expansion.where(expansion, by_series.where(lower, -upper, a), a)
+    series, series_slope, *further = _gamma_series_slopes(*series_at, order)
+    fraction, fraction_slope, *beyond = _gamma_fraction_slopes(*fraction_at, order)
+    at = series_at[0]
+    lower_slope = _log_slope(*series_at) - 1.0 / at
+    upper_slope = _log_slope(*fraction_at)
+    lower = (lower_slope * series + series_slope) / at
+    upper = upper_slope * fraction + fraction_slope
+    expansion = _gamma_expansion_slopes(*_arguments(by_expansion, a, x, *_EXPANSION_AT))
+    found = [by_expansion.where(expansion[0], by_series.where(lower, -upper, a), a)]
+    for second, third in zip(further, beyond, strict=True):
+        lower = lower_slope * series_slope - (at + 1.0).trigamma() * series + 2.0 * second - lower
+        upper = upper_slope * fraction_slope - fraction_at[0].trigamma() * fraction + 2.0 * third
+        value = by_series.where(lower / at, -upper, a)
+        found.append(by_expansion.where(expansion[1], value, a))
+    return tuple(found)
 
 
 def _igamma_grad_a_formula(a: Formula, x: Formula) -> Formula:
     inside = (x > 0.0) & (x < np.inf) & (a < np.inf)
     factor = _gamma_factor(inside.where(a, 1.0, a), inside.where(x, 1.0, a))
-    value = inside.where(factor * _gamma_log_slope(a, x), 0.0, a)
+    value = inside.where(factor * _gamma_log_slopes(a, x, 1)[0], 0.0, a)
     wrong = ~(a > 0.0) | ~(x >= 0.0)
+    return wrong.where(np.nan, value, a)
+
+
+def _of_samples(a: Formula, x: Formula, value: Formula) -> Formula:
+    """Return a slope of gamma numbers: that of 0 is 0, that of what is no sample NaN."""
+    value = x.equals(0.0).where(0.0, value, a)
+    wrong = ~(a > 0.0) | ~(x >= 0.0) | a.equals(np.inf) | x.equals(np.inf)
     return wrong.where(np.nan, value, a)
 
 
 def _random_gamma_grad_formula(a: Formula, x: Formula) -> Formula:
     """Return dx/da at constant P: -(∂P/∂a) / (∂P/∂x), where ∂P/∂x = factor / x."""
-    value = -x * _gamma_log_slope(a, x)
-    value = x.equals(0.0).where(0.0, value, a)
-    wrong = ~(a > 0.0) | ~(x >= 0.0) | a.equals(np.inf) | x.equals(np.inf)
-    return wrong.where(np.nan, value, a)
+    return _of_samples(a, x, -x * _gamma_log_slopes(a, x, 1)[0])
+
+
+def _random_gamma_curvature_formula(a: Formula, x: Formula) -> Formula:
+    return _of_samples(a, x, -x * _gamma_log_slopes(a, x, 2)[1])
 
 
 def _density(a: Any, x: Any) -> Any:
@@ -368,13 +401,46 @@ def _density_slope_in_a(a: Any, x: Any) -> Any:
     return sub(log(x), digamma(a))
 
 
+def _density_slope_in_x(a: Any, x: Any) -> Any:
+    """Return the slope of the logarithm of the density in x."""
+    return sub(div(sub(a, 1), x), 1)
+
+
+# The slope in a of random_gamma_grad, which is z.  With the density p, ∂z/∂x = -∂(log p)/∂a -
+# z ∂(log p)/∂x, so that the slope y of z in a has ∂y/∂x = ψ'(a) - z/x - y ∂(log p)/∂x.
+random_gamma_curvature_p = nary(
+    "random_gamma_curvature",
+    (FLOATING, FLOATING),
+    lower=formula_rule(_random_gamma_curvature_formula),
+    reference=None,
+    jvp=(
+        *undefined_terms("random_gamma_curvature", "a"),
+        lambda t, a, x, y: mul(
+            t,
+            sub(
+                sub(polygamma(1, a), div(random_gamma_grad(a, x), x)),
+                mul(y, _density_slope_in_x(a, x)),
+            ),
+        ),
+    ),
+)
+
+
+def _igamma_curvature(a: Any, x: Any, y: Any) -> Any:
+    """Return the slope in a of y = ∂P/∂a = -z p, where z is the slope of a sample."""
+    inside = mul(y, _density_slope_in_a(a, x))
+    curvature = random_gamma_curvature_p.bind(a, x)
+    value = sub(inside, mul(_density(a, x), curvature))
+    return select(eq(x, 0), 0, value)
+
+
 igamma_grad_a_p = nary(
     "igamma_grad_a",
     (FLOATING, FLOATING),
     lower=formula_rule(_igamma_grad_a_formula),
     reference=None,
     jvp=(
-        *undefined_terms("igamma_grad_a", "a"),
+        lambda t, a, x, y: mul(t, _igamma_curvature(a, x, y)),
         # The order of derivatives does not matter: it is that of the density in a.
         lambda t, a, x, y: mul(t, mul(_density(a, x), _density_slope_in_a(a, x))),
     ),
@@ -471,11 +537,10 @@ random_gamma_grad_p = nary(
     (FLOATING, FLOATING),
     lower=formula_rule(_random_gamma_grad_formula),
     reference=None,
-    # With the density p and y = -(∂P/∂a) / p:  ∂y/∂x = -∂(log p)/∂a - y ∂(log p)/∂x.
     jvp=(
-        *undefined_terms("random_gamma_grad", "a"),
+        lambda t, a, x, y: mul(t, random_gamma_curvature_p.bind(a, x)),
         lambda t, a, x, y: neg(
-            mul(t, add(_density_slope_in_a(a, x), mul(y, sub(div(sub(a, 1), x), 1))))
+            mul(t, add(_density_slope_in_a(a, x), mul(y, _density_slope_in_x(a, x))))
         ),
     ),
 )
