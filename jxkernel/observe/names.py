@@ -98,6 +98,7 @@ class CodeNotes:
       counts: how often each line ran in the latest call.
       complete: whether the call was followed to its end.
       namespace: the globals of the code.
+      entered: what its arguments and free variables held at the entry of the latest call.
     """
 
     code: CodeType
@@ -108,6 +109,7 @@ class CodeNotes:
     counts: Counter[int] = field(default_factory=Counter)
     complete: bool = False
     namespace: dict[str, Any] = field(default_factory=dict)
+    entered: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +218,7 @@ class _Call:
         notes.namespace = frame.f_globals
         notes.globals = dict(_global_values(code, frame))
         self._compare(frame)
+        notes.entered = dict(self._held)
 
     def on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
         """Receive the interpreter's line, return and exception events."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import ChainMap, Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any
@@ -308,12 +308,26 @@ class _Builder:
         return self._found_effects[key]
 
     def _find_effects(self, notes: CodeNotes, syntax: FunctionSyntax) -> list[Mark]:
-        returned = self._returned if notes.code.co_name == "<module>" else ()
+        first = next(iter(self._names.codes.values()))
+        is_entry = notes is first or notes.code.co_name == "<module>"
         return [
             _mark("effect", one.code, one.span, f"{one.problem}; {one.instead}", is_name=False)
-            for one in syntax.effects(notes.namespace, returned)
+            for one in syntax.effects(_known(notes), self._kept(notes.code), is_entry=is_entry)
             if any(notes.counts[line] for line in range(one.span.line, one.span.end_line + 1))
         ]
+
+    def _kept(self, code: CodeType) -> Collection[str]:
+        """The names whose changes are no loss: a traced function around this one has them."""
+        if code.co_name == "<module>":
+            return self._returned
+        around = (one.code for one in self._names.codes.values() if one.code is not code)
+        owned = {
+            name
+            for one in around
+            if one.co_filename == code.co_filename
+            for name in one.co_cellvars
+        }
+        return owned.intersection(code.co_freevars)
 
     def _loops(self, notes: CodeNotes, syntax: FunctionSyntax) -> Iterator[Loop]:
         for loop in syntax.loops():
@@ -416,6 +430,15 @@ class _Stacked:
         if text.startswith(("[{", "[(", "[[", "({", "((")):
             return f"tree.map(lambda *leaves: jnp.stack(leaves), *{expression})"
         return f"jnp.stack({expression})" if text.startswith(("[", "(")) else expression
+
+
+def _known(notes: CodeNotes) -> Mapping[str, Any]:
+    """What names stand for at the entry of a function; of objects that it is of, the lasting."""
+    namespace, entered = notes.namespace, notes.entered
+    owner = entered.get("self")
+    if owner is not None and not any(value is owner for value in namespace.values()):
+        entered = {name: value for name, value in entered.items() if name != "self"}
+    return ChainMap(entered, namespace)
 
 
 def _inputs(notes: CodeNotes) -> list[str]:

@@ -9,11 +9,22 @@ import ast
 import builtins
 import functools
 import inspect
+import io
 import linecache
-from collections.abc import Collection, Container, Iterator
+from collections.abc import (
+    Collection,
+    Container,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    MutableSet,
+)
 from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import Any
+
+import numpy as np
 
 __all__ = [
     "Effect",
@@ -34,6 +45,9 @@ _MUTATORS = frozenset(
         *("write", "writelines"),
     }
 )
+_CHANGEABLE = (MutableMapping, MutableSequence, MutableSet, np.ndarray, io.IOBase)
+"""What the methods of those names change; other objects may call anything ``update``."""
+
 _TEXT_LENGTH = 2_000
 _UNPARSED_LINES = 30
 """A longer expression is shown by its first line: one may hold thousands of others."""
@@ -44,9 +58,9 @@ _BUILTIN_EFFECTS = {
     "breakpoint": "to look at values while the compiled function runs: jx.debug.breakpoint()",
 }
 _MODULE_EFFECTS = {
-    "random": "use jxkernel.random with a key that is an argument",
-    "numpy.random": "use jxkernel.random with a key that is an argument",
-    "secrets": "use jxkernel.random with a key that is an argument",
+    "random": "use jx.random with a key that is an argument",
+    "numpy.random": "use jx.random with a key that is an argument",
+    "secrets": "use jx.random with a key that is an argument",
     "time": "read the clock outside the traced function",
     "datetime": "read the clock outside the traced function",
 }
@@ -179,13 +193,19 @@ class FunctionSyntax:
                 yield LoopSyntax(one.lineno, one.body[0].lineno, end, is_while, one)
 
     def effects(
-        self, namespace: dict[str, Any], returned: Collection[str] = ()
+        self,
+        known: Mapping[str, Any],
+        kept: Collection[str] = (),
+        *,
+        is_entry: bool = True,
     ) -> Iterator[Effect]:
         """Everything that changes or asks the world outside the function.
 
         Args:
-          namespace: the globals of the function, to tell modules from other values.
-          returned: arguments whose changes in place the caller is given.
+          known: what names of arguments and of the outside stand for; ``self`` only if it outlives
+            the trace.
+          kept: names whose changes are no loss: the caller is given them, or is traced itself.
+          is_entry: whether the trace began with this function, so that its arguments are copies.
         """
         declared = {
             name: type(one).__name__.lower()
@@ -193,67 +213,88 @@ class FunctionSyntax:
             if isinstance(one, ast.Global | ast.Nonlocal)
             for name in one.names
         }
+        changes = _Changes(self, known, kept, is_entry)
         for one in self._nodes:
             if isinstance(one, ast.Call):
-                yield from self._call_effects(one, namespace, returned)
+                yield from self._call_effects(one, known, changes)
             elif isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
                 # In a traced cell a function's `global` names are the cell's, and written back.
-                kept = self.code.co_name == "<module>" or one.id in self.code.co_freevars
-                if one.id in declared and not (kept and declared[one.id] == "global"):
-                    yield self._effect(
+                is_cells = self.code.co_name == "<module>" or one.id in self.code.co_freevars
+                is_kept = one.id in kept or (is_cells and declared.get(one.id) == "global")
+                if one.id in declared and not is_kept:
+                    yield self.effect(
                         one,
-                        f"assigns to the {declared[one.id]} name {one.id} once, while tracing",
+                        f"the {declared[one.id]} name {one.id} is assigned to once, while tracing",
                         f"return {one.id} and assign it outside",
                     )
             elif isinstance(one, ast.Attribute | ast.Subscript) and not isinstance(
                 one.ctx, ast.Load
             ):
-                yield from self._change_effects(one, one, returned)
+                yield from changes.of(one, one)
 
     def _call_effects(
-        self, call: ast.Call, namespace: dict[str, Any], returned: Collection[str]
+        self, call: ast.Call, known: Mapping[str, Any], changes: _Changes
     ) -> Iterator[Effect]:
         function = call.func
         if isinstance(function, ast.Name):
             name = function.id
-            if name in _BUILTIN_EFFECTS and self._is_outer(name) and name not in namespace:
+            if name in _BUILTIN_EFFECTS and self.is_outer(name) and name not in known:
                 assert hasattr(builtins, name)
                 problem = f"{name} runs once, while tracing, and not in compiled calls"
                 instead = _BUILTIN_EFFECTS[name] + (printed(call) if name == "print" else "")
-                yield self._effect(call, problem, instead)
+                yield self.effect(call, problem, instead)
         elif isinstance(function, ast.Attribute):
-            module = _module_of(function.value, namespace)
+            module = _module_of(function.value, known)
             if module in _MODULE_EFFECTS:
-                problem = "is evaluated once, while tracing; its result is baked in"
-                yield self._effect(call, problem, _MODULE_EFFECTS[module])
+                problem = (
+                    "this is evaluated once, while tracing, and all compiled calls get its result"
+                )
+                yield self.effect(call, problem, _MODULE_EFFECTS[module])
             elif function.attr in _MUTATORS and module is None:
-                yield from self._change_effects(function.value, call, returned)
+                yield from changes.of(function.value, call)
 
-    def _change_effects(
-        self, changed: ast.expr, whole: ast.expr, returned: Collection[str]
-    ) -> Iterator[Effect]:
-        """An effect if what is changed belongs to the outside or is an argument."""
-        root = _root_name(changed)
-        if root is None:
-            return
-        if self._is_outer(root):
-            problem = f"changes {root}, which lives outside the function, once, while tracing"
-            yield self._effect(whole, problem, "return the value and store it outside")
-        elif (
-            root in self._arguments
-            and root not in returned
-            and root not in self._rebound
-            and root != "self"
-        ):
-            problem = f"changes the traced copy of the argument {root}; the caller's stays as it is"
-            yield self._effect(whole, problem, f"return the changed {root}")
-
-    def _is_outer(self, name: str) -> bool:
+    def is_outer(self, name: str) -> bool:
+        """Whether a name is one of the world outside the function."""
         if not self.code.co_flags & inspect.CO_OPTIMIZED:
             return name not in self._rebound
         return name not in self.code.co_varnames and name not in self.code.co_cellvars
 
-    def _effect(self, node: ast.expr, problem: str, instead: str) -> Effect:
+    def is_own_argument(self, name: str) -> bool:
+        """Whether a name is an argument that the function never binds anew."""
+        return name in self._arguments and name not in self._rebound
+
+    def is_read_after(self, name: str, change: ast.expr) -> bool:
+        """Whether anything may read what a name holds once it was changed."""
+        end = change.end_lineno or change.lineno
+        turns = [
+            range(one.lineno, (one.end_lineno or one.lineno) + 1)
+            for one in self._nodes
+            if isinstance(one, ast.For | ast.AsyncFor | ast.While)
+        ]
+        again = [lines for lines in turns if change.lineno in lines]
+        changed = {
+            id(_root(one))
+            for one in self._nodes
+            if isinstance(one, ast.Attribute | ast.Subscript) and not isinstance(one.ctx, ast.Load)
+        }
+        return any(
+            one.lineno > end or any(one.lineno in lines for lines in again)
+            for one in ast.walk(self.node)
+            if isinstance(one, ast.Name) and one.id == name and id(one) not in changed
+            if not change.lineno <= one.lineno <= end
+        )
+
+    def asks_for_members_of(self, name: str) -> bool:
+        """Whether the function looks first whether a container has something, as for a cache."""
+        return any(
+            isinstance(one, ast.Compare)
+            and isinstance(one.ops[-1], ast.In | ast.NotIn)
+            and _root_name(one.comparators[-1]) == name
+            for one in self._nodes
+        )
+
+    def effect(self, node: ast.expr, problem: str, instead: str) -> Effect:
+        """The effect that an expression has."""
         return Effect(self.span_of(node), self.text_of(node), problem, instead)
 
     def text_of(self, node: ast.expr) -> str:
@@ -279,6 +320,81 @@ class FunctionSyntax:
         if text.isascii():
             return offset
         return len(text.encode()[:offset].decode(errors="replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """Tells which changes of objects are effects.
+
+    Attributes:
+      syntax: the function.
+      known: what names stand for.
+      kept: names whose changes are no loss.
+      is_entry: whether the function's arguments are copies.
+    """
+
+    syntax: FunctionSyntax
+    known: Mapping[str, Any]
+    kept: Collection[str]
+    is_entry: bool
+
+    def of(self, changed: ast.expr, whole: ast.expr) -> Iterator[Effect]:
+        """The effect of a change, if what is changed belongs to the outside or is an argument.
+
+        Args:
+          changed: what is changed: the attribute or element that is set, or the object of a method.
+          whole: the code that changes it.
+        """
+        name = _root_name(changed)
+        if name is None or name in self.kept or not self._is_change(changed):
+            return
+        syntax = self.syntax
+        if syntax.is_outer(name) or (name == "self" and "self" in self.known):
+            if not syntax.asks_for_members_of(name):
+                problem = f"{name} lives outside the function and is changed once, while tracing"
+                yield syntax.effect(whole, problem, "return the value and store it outside")
+        elif self._is_copied(name) and not syntax.is_read_after(name, whole):
+            problem = (
+                f"this changes the traced copy of the argument {name}; the caller's stays as it is"
+            )
+            yield syntax.effect(whole, problem, f"return the changed {name}")
+
+    def _is_copied(self, name: str) -> bool:
+        """Whether a name is an argument that is a copy, and stays what it was."""
+        return self.is_entry and name != "self" and self.syntax.is_own_argument(name)
+
+    def _is_change(self, changed: ast.expr) -> bool:
+        """Whether an object is changed; methods and items may be other things of other objects."""
+        match changed:
+            case ast.Attribute(ctx=ast.Store() | ast.Del()):
+                return True
+            case ast.Subscript(value=owner, ctx=ast.Store() | ast.Del()):
+                return isinstance(_value_of(owner, self.known), _CHANGEABLE)
+            case _:
+                return isinstance(_value_of(changed, self.known), _CHANGEABLE)
+
+
+def _value_of(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    """What an expression stands for, as far as can be said without running the user's code.
+
+    Of an element that cannot be told from others, another one.
+    """
+    match node:
+        case ast.Name(id=name):
+            return known.get(name)
+        case ast.Attribute(value=owner, attr=attribute):
+            return inspect.getattr_static(_value_of(owner, known), attribute, None)
+        case ast.Subscript(value=owner, slice=index):
+            container = _value_of(owner, known)
+            if not isinstance(container, dict | list | tuple):
+                return None
+            pairs = container.items() if isinstance(container, dict) else enumerate(container)
+            elements: dict[Any, Any] = dict(pairs)
+            if isinstance(index, ast.Constant) and index.value in elements:
+                return elements[index.value]
+            return next(iter(elements.values()), container)
+        case _:
+            return None
 
 
 class SourceFiles:
@@ -378,10 +494,16 @@ def _header_end(statement: ast.stmt | ast.expr, end: int) -> int:
     return max(statement.lineno, body[0].lineno - 1) if isinstance(body, list) else end
 
 
-def _root_name(node: ast.expr) -> str | None:
+def _root(node: ast.expr) -> ast.expr:
+    """What an attribute or an element, or one of those, is of."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
-    return node.id if isinstance(node, ast.Name) else None
+    return node
+
+
+def _root_name(node: ast.expr) -> str | None:
+    root = _root(node)
+    return root.id if isinstance(root, ast.Name) else None
 
 
 def printed(call: ast.Call) -> str:
@@ -410,15 +532,15 @@ def _format_of(part: ast.expr, values: list[str]) -> str:
             return "{}"
 
 
-def _module_of(node: ast.expr, namespace: dict[str, Any]) -> str | None:
+def _module_of(node: ast.expr, known: Mapping[str, Any]) -> str | None:
     """The module that an expression like ``np.random`` or ``datetime`` stands for, or None.
 
     A class stands for the module it comes from, for ``datetime.now()`` after a ``from`` import.
     """
     if isinstance(node, ast.Name):
-        value = namespace.get(node.id)
+        value = known.get(node.id)
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        outer = namespace.get(node.value.id)
+        outer = known.get(node.value.id)
         value = getattr(outer, node.attr, None) if isinstance(outer, ModuleType) else None
     else:
         return None

@@ -9,7 +9,9 @@ from __future__ import annotations
 import linecache
 import threading
 import warnings
+from collections import ChainMap
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Literal, Self
@@ -184,7 +186,8 @@ class Teaching:
             return
         code = function.__code__
         syntax = SourceFiles().function(code)
-        for effect in syntax.effects(function.__globals__) if syntax else ():
+        known = ChainMap(_closure(function), function.__globals__)
+        for effect in syntax.effects(known) if syntax else ():
             site = f"{code.co_filename}:{effect.span.line}"
             self.tell(Lesson.at("effect", site, effect.problem, (effect.instead,)))
 
@@ -211,6 +214,15 @@ _INDEX_ADVICE = (
 
 def _warn(lesson: Lesson) -> None:
     warnings.warn(str(lesson), TeachingWarning, stacklevel=4)
+
+
+def _closure(function: FunctionType) -> dict[str, Any]:
+    """What the free variables of a function hold."""
+    found: dict[str, Any] = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # not bound yet
+            found[name] = cell.cell_contents
+    return found
 
 
 def _place(frame: Frame | None) -> str:

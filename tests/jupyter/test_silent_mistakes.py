@@ -269,3 +269,146 @@ def test_a_text_made_of_a_traced_value_is_told(notebook: Notebook, body: str, na
         ran = notebook.run(f"%%jit\n{body}")
         assert f"warning: {name} holds a text made of a traced value" in ran.shown[0]["text/plain"]
     assert "warning" not in notebook.run("%%jit\ns = f'{x.shape}'").shown[0]["text/plain"]
+
+
+# (cells before, the cell that traces, what is told)
+EFFECTS = [
+    pytest.param(
+        [],
+        "@jx.jit\ndef f(a):\n    print('a is', a)\n    return a\nf(x)",
+        ["line 3: print('a is', a): print runs once", "jx.debug.print('a is {}', a)"],
+        id="print",
+    ),
+    pytest.param(
+        ["log = []\n@jx.jit\ndef f(a):\n    log.append(a.shape)\n    return a"],
+        "f(x)",
+        ["In[2], line 4: log.append(a.shape): log lives outside the function"],
+        id="list, defined in another cell",
+    ),
+    pytest.param(
+        ["n = 0\n@jx.jit\ndef f(a):\n    global n\n    n += 1\n    return a"],
+        "f(x)",
+        ["In[2], line 5: n: the global name n is assigned to once", "return n and assign it"],
+        id="global",
+    ),
+    pytest.param(
+        [
+            "def make():\n    seen = {}\n    @jx.jit\n    def f(a):\n        seen['n'] = 1\n"
+            "        return a\n    return f"
+        ],
+        "make()(x)",
+        ["In[2], line 5: seen['n']: seen lives outside"],
+        id="closure",
+    ),
+    pytest.param(
+        [
+            "class Model:\n    def __init__(self):\n        self.calls = 0\n"
+            "    def step(self, a):\n        self.calls += 1\n        return a\n"
+            "model = Model()\nstep = jx.jit(model.step)"
+        ],
+        "step(x)",
+        ["In[2], line 5: self.calls: self lives outside the function"],
+        id="attribute of self",
+    ),
+    pytest.param(
+        ["o = jx.tree_util.Partial(max)\n@jx.jit\ndef f(a):\n    o.rate = 3\n    return a"],
+        "f(x)",
+        ["In[2], line 4: o.rate: o lives outside"],
+        id="attribute",
+    ),
+    pytest.param(
+        [],
+        "@jx.jit\ndef f(p):\n    p['w'] = p['w'] * 2\nf({'w': x})",
+        ["line 3: p['w']: this changes the traced copy of the argument p"],
+        id="argument",
+    ),
+    pytest.param(
+        [],
+        "f = jx.jit(lambda a: a + np.random.normal())\nf(x)",
+        ["line 1: np.random.normal(): this is evaluated once", "use jx.random with a key"],
+        id="random",
+    ),
+    pytest.param(
+        [],
+        "%%time\n@jx.jit\ndef f(a):\n    print(a)\n    return a\nb = f(x)",
+        ["line 4: print(a): print"],
+        id="timed",
+    ),
+    pytest.param(
+        ["import jxkernel as jax\ndel jx"],
+        "@jax.jit\ndef f(a):\n    print(a)\n    return a\nf(x)",
+        ["line 3: print(a)", "jax.debug.print('{}', a)"],
+        id="another name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cells", "last", "told"), EFFECTS)
+def test_a_side_effect_of_a_jitted_function_is_told_once_a_cell(
+    notebook: Notebook, cells: list[str], last: str, told: list[str]
+) -> None:
+    for cell in cells:
+        assert "warning" not in notebook.run(cell).printed
+    printed = notebook.run(last).printed
+    assert f"warning: {told[0]}" in printed
+    assert printed.count("warning") == 1
+    for one in told:
+        assert one in printed
+    if last.endswith("f(x)"):  # it is compiled
+        assert "warning" not in notebook.run("f(x)").printed
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "@jx.jit\ndef f(a):\n    out = []\n    out.append(a)\n    return out\nf(x)",
+        "@jx.jit\ndef f(a):\n    jx.debug.print('{}', a)\n    return a\nf(x)",
+        "@jx.jit\ndef f(a):\n    out = []\n    def add(b):\n        out.append(b)\n    add(a)\n"
+        "    return out\nf(x)",
+        "@jx.jit\ndef f(a):\n    n = 0\n    def add():\n        nonlocal n\n        n += 1\n"
+        "    add()\n    return a + n\nf(x)",
+        "cache = {}\n@jx.jit\ndef f(a):\n    if a.shape not in cache:\n"
+        "        cache[a.shape] = np.ones(a.shape)\n    return a + cache[a.shape]\nf(x)",
+        "@jx.jit\ndef f(p):\n    p['w'] = p['w'] * 2\n    return p\nf({'w': x})",
+        "@jx.jit\ndef f(p):\n    for _ in range(2):\n        q = p['w'] * 2\n        p['w'] = q\n"
+        "    return q\nf({'w': x})",
+        "def fill(p):\n    p['b'] = 1.0\n@jx.jit\ndef f(a):\n    p = {}\n    fill(p)\n"
+        "    return a + p['b']\nf(x)",
+        "class Optimizer:\n    def update(self, g):\n        return 2 * g\no = Optimizer()\n"
+        "@jx.jit\ndef f(a):\n    return o.update(a)\nf(x)",
+        "class Optimizer:\n    def update(self, g):\n        return 2 * g\n"
+        "f = jx.jit(lambda o, a: o.update(a), static_argnums=0)\nf(Optimizer(), x)",
+        "f = jx.jit(lambda i: x.at[i].add(1.0))\nf(0)",
+        "class Layer:\n    def __init__(self, w):\n        self.w = w\n    def __call__(self, a):\n"
+        "        self.last = a * self.w\n        return self.last\n"
+        "@jx.jit\ndef f(a):\n    return Layer(a)(a)\nf(x)",
+        "total = jx.new_ref(x)\n@jx.jit\ndef f(a):\n    total[...] += a\n    return a\nf(x)",
+        "def f(a):\n    print(a)\n    return a\njx.grad(lambda a: f(a).sum())(x)",
+        "import functools\n@functools.lru_cache\ndef table(n):\n    return np.arange(n)\n"
+        "@jx.jit\ndef f(a):\n    return a + table(a.size)\nf(x)",
+    ],
+)
+def test_what_is_no_side_effect_is_not_told(notebook: Notebook, cell: str) -> None:
+    assert "warning" not in notebook.run(cell).printed
+
+
+def test_of_many_side_effects_some_are_told_and_lessons_tell_them(notebook: Notebook) -> None:
+    lines = "    print(a)\n" * 4
+    notebook.run(f"@jx.jit\ndef f(a):\n{lines}    return a")
+    printed = notebook.run("f(x)").printed
+    assert printed.count("print runs once") == 3
+    assert "warning: 1 more line like these" in printed
+    notebook.run("%jx teach on")
+    printed = notebook.run("f(x[:2])").printed
+    assert "warning" not in printed
+    assert "lesson: " in printed
+
+
+def test_an_effect_is_told_once_with_the_cell_of_its_line(notebook: Notebook) -> None:
+    notebook.run("def noted(a):\n    print(a)\n    return a\nimport jxkernel as jax; del jx")
+    ran = notebook.run("%%jit\nprint('tracing')\ny = noted(x)")
+    text = ran.shown[0]["text/plain"]
+    assert "warning: line 2: print('tracing'): print runs once" in text
+    assert "warning: In[2], line 2: print(a): print runs once" in text
+    assert "jax.debug.print('{}', a)" in text
+    assert "warning" not in ran.printed

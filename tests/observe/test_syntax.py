@@ -7,7 +7,7 @@ import linecache
 import random
 import time
 from collections.abc import Callable, Iterator
-from types import CodeType
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ NAMESPACE: dict[str, Any] = {
     "time": time,
     "datetime": datetime.datetime,
     "log": [],
-    "model": object(),
+    "model": SimpleNamespace(items=set(), update=dict),
+    "x": {},
 }
 
 
@@ -61,6 +62,7 @@ def _code_named(code: CodeType, name: str) -> CodeType:
         ("log.append(x)", ["log.append(x)"]),
         ("log[0] = x", ["log[0]"]),
         ("log[0].a.b += x", ["log[0].a.b"]),
+        ("log[x].append(x)", ["log[x].append(x)"]),
         ("del log[0]", ["log[0]"]),
         ("model.state = x", ["model.state"]),
         ("model.items.add(x)", ["model.items.add(x)"]),
@@ -75,7 +77,11 @@ def _code_named(code: CodeType, name: str) -> CodeType:
         ("for i in x:\n        print(i)", ["print(i)"]),
         ("if x:\n        log.append(\n            x\n        )", ["log.append(x)"]),
         ("return [print(i) for i in x]", ["print(i)"]),
-        # None of these reaches beyond the function.
+        # None of these reaches beyond the function, or is a loss.
+        ("y = model.update(x)", []),
+        ("if x not in log:\n        log[x] = 1", []),
+        ("x['a'] = 1\n    return x", []),
+        ("for i in range(3):\n        y = x['a']\n        x['a'] = y", []),
         ("outs = []\n    outs.append(x)", []),
         ("outs = {}\n    outs['a'] = x", []),
         ("x = dict(x)\n    x['a'] = 1", []),
@@ -99,7 +105,7 @@ def test_effect_says_what_happens_and_what_to_write(
     function_of: Callable[..., FunctionSyntax],
 ) -> None:
     syntax = function_of("def f(x):\n    print(x)\n    x['a'] = 1\n")
-    first, second = syntax.effects({})
+    first, second = syntax.effects({"x": {}})
     assert first.problem == "print runs once, while tracing, and not in compiled calls"
     assert "jx.debug.print('{}', x)" in first.instead
     assert first.span == Span(2, 4, 2, 12)
@@ -120,6 +126,7 @@ def test_nonlocal_names_and_shadowed_builtins(function_of: Callable[..., Functio
     effects = list(syntax.effects({"print": str}))
     assert [effect.code for effect in effects] == ["count"]
     assert "nonlocal name count" in effects[0].problem
+    assert list(syntax.effects({"print": str}, kept=["count"])) == []
 
 
 def test_self_may_be_changed_by_its_own_methods(
@@ -127,6 +134,14 @@ def test_self_may_be_changed_by_its_own_methods(
 ) -> None:
     syntax = function_of("class A:\n    def f(self, x):\n        self.x = x\n")
     assert list(syntax.effects({})) == []
+    assert [one.code for one in syntax.effects({"self": object()})] == ["self.x"]
+
+
+def test_a_change_of_what_a_caller_in_the_trace_gave_is_none(
+    function_of: Callable[..., FunctionSyntax],
+) -> None:
+    syntax = function_of("def f(x):\n    x['a'] = 1\n")
+    assert list(syntax.effects({"x": {}}, is_entry=False)) == []
 
 
 def test_occurrences_tell_reading_from_binding_and_skip_inner_functions(

@@ -63,7 +63,7 @@ MISTAKES: list[tuple[Callable[[], Any], str, str, str]] = [
     (lambda: jx.vmap(lambda i: X[i])(jnp.array([1, 9])), "index", "index 9 is", "x.shape"),
     (twice, "key", "gave its random numbers already (random.normal at ", "random.split(key)"),
     (lambda: jx.jit(use_twice)(random.key(1)), "key", "random.normal at ", "random.split"),
-    (lambda: jx.jit(log_and_print)(X), "effect", "changes LOG, which lives outside", "return"),
+    (lambda: jx.jit(log_and_print)(X), "effect", "LOG lives outside", "return"),
     (lambda: jnp.asarray(np.ones(3) / 3), "dtype", "float64[3] became float32; digits", "x64"),
     (lambda: X[:3] + np.ones(3), "dtype", "float64[3] became float32; these", "'float32'"),
     (lambda: jx.device_put(np.ones(3)), "dtype", "float64[3] became", "x.astype('float32')"),

@@ -77,10 +77,10 @@ __all__ = [
 ]
 
 _EXPRESSION = "<expression "
-_TIMED = ("<magic-timeit>", "<timed exec>", "<timed eval>")
+TIMED = ("<magic-timeit>", "<timed exec>", "<timed eval>")
 """What IPython names the code that its timing magics are given; ``%prun`` names none."""
 _EXPRESSION_PLACE = re.compile(rf"{_EXPRESSION}\w+>:\d+(?::\d+)?(?:, in <module>| \(<module>\))?")
-_TIMED_PLACE = re.compile(rf"(?:{'|'.join(_TIMED)}):\d+(?::\d+)?(?:, in [\w<>]+| \([\w<>]+\))?")
+_TIMED_PLACE = re.compile(rf"(?:{'|'.join(TIMED)}):\d+(?::\d+)?(?:, in [\w<>]+| \([\w<>]+\))?")
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
 _FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
@@ -427,7 +427,7 @@ def _tell_of_expression(error: BaseException) -> None:
     if place is None or isinstance(error, JXError) or any("^" in note for note in notes):
         return
     where, code, (start, end) = place
-    if where.startswith((_EXPRESSION, *_TIMED)):
+    if where.startswith((_EXPRESSION, *TIMED)):
         where = name_cells(where, None)
         bare = code.lstrip()
         mark = f"{' ' * (start - len(code) + len(bare))}{'^' * (end - start)}"
@@ -441,9 +441,9 @@ def telling(code: str) -> Generator[None]:
     IPython names all such code alike, so its text must not stay where tracebacks look.
     """
     cache = linecache.cache
-    before = {file: cache[file] for file in _TIMED if file in cache}
+    before = {file: cache[file] for file in TIMED if file in cache}
     lines = code.splitlines(keepends=True)
-    cache.update({file: (len(code), None, lines, file) for file in _TIMED})
+    cache.update({file: (len(code), None, lines, file) for file in TIMED})
     try:
         yield
     except Exception as error:
@@ -453,7 +453,7 @@ def telling(code: str) -> Generator[None]:
         _tell_of_expression(error)
         raise
     finally:
-        for file in _TIMED:
+        for file in TIMED:
             cache.pop(file, None)
         cache.update(before)
 
@@ -585,7 +585,7 @@ def _called_a_magic(entries: list[TracebackType], cell: TracebackType) -> bool:
 def _is_machinery(file: str) -> bool:
     # An expression is the argument of a magic, whose line is shown.
     return source.is_package_file(file) or file.startswith(
-        (_IPYTHON, _EXPRESSION, *_TIMED, cProfile.__file__)
+        (_IPYTHON, _EXPRESSION, *TIMED, cProfile.__file__)
     )
 
 

@@ -79,7 +79,7 @@ def report_of(
         rendered=info.rendered,
         warnings=(
             *_slow(steps, name),
-            *_warnings(version, inputs, info.provenance if traced else None, traced),
+            *_warnings(session, version, inputs, info.provenance if traced else None, traced),
             *map(_text_warning, info.texts),
         ),
     )
@@ -181,9 +181,13 @@ def _type_text(value: Any) -> str:
 
 
 def _warnings(
-    version: Version, inputs: Inputs, provenance: Provenance | None, traced: bool
+    session: Session,
+    version: Version,
+    inputs: Inputs,
+    provenance: Provenance | None,
+    traced: bool,
 ) -> Iterable[str]:
-    found = list(_map_warnings(provenance)) if provenance else []
+    found = list(_map_warnings(session, provenance)) if provenance else []
     if traced:
         found += version.lints()
     names = version.source.names
@@ -202,11 +206,10 @@ def _text_warning(name: str) -> str:
     )
 
 
-def _map_warnings(provenance: Provenance) -> Iterator[str]:
+def _map_warnings(session: Session, provenance: Provenance) -> Iterator[str]:
     for function in provenance.functions:
         for mark in function.effects:
-            code = mark.code if len(mark.code) <= 60 else f"{mark.code[:60]}…"
-            yield f"line {mark.line}: {code}: {mark.detail}"
+            yield session.teaching.told(function.file, mark, session.running.label)
         for loop in function.loops:
             if loop.equations > 100:
                 code = "".join(f"\n    {line}" for line in loop.rewrite.splitlines())

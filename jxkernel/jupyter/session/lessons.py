@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
@@ -14,7 +16,9 @@ import numpy as np
 
 from jxkernel import random
 from jxkernel.jupyter.code.lints import NOT_CONSUMING, dropped_updates, lint
-from jxkernel.jupyter.errors.tracebacks import name_cells
+from jxkernel.jupyter.errors.rewrites import Names, in_users_names
+from jxkernel.jupyter.errors.tracebacks import TIMED, name_cells
+from jxkernel.observe.marks import FunctionMap, Mark
 from jxkernel.observe.teaching import Lesson, Teaching
 from jxkernel.runtime import ArrayImpl
 from jxkernel.source import is_user_code
@@ -22,7 +26,10 @@ from jxkernel.source import is_user_code
 __all__ = ["CellTeaching"]
 
 _MOST = 3
-"""How many mistakes of a cell are told."""
+"""How many mistakes of a kind are told of a cell."""
+
+_CODE = 60
+"""How many characters of the code of an effect are told."""
 
 _RUN_AS_IT_IS: tuple[list[str], ...] = ([], ["%%time"], ["%%capture"])
 """What a cell whose text is looked at begins with."""
@@ -40,6 +47,7 @@ class CellTeaching:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self.mode = Teaching(self._tell)
+        self._effects: dict[tuple[str, int, int], Mark] = {}
 
     def before_cell(self, label: str, text: str) -> None:
         """Tell what the text of a cell shows, before it runs."""
@@ -59,13 +67,51 @@ class CellTeaching:
             site = f"Cell {label}, line {line}"
             self.mode.tell(Lesson("update", what, (f"{array} = {code}",), site, shown))
 
-    def after_cell(self, text: str) -> list[str]:
-        """Return what the text of a cell shows that was silently wrong; lessons would tell it.
+    def traced(self, functions: Iterable[FunctionMap]) -> None:
+        """Note the side effects of functions that were traced, to tell them after the cell."""
+        for function in functions:
+            for mark in function.effects:
+                self._effects[function.file, mark.line, mark.column] = mark
+
+    def after_cell(self, label: str, text: str) -> list[str]:
+        """Return what was silently wrong in a cell: in its text, and in what was traced.
 
         Args:
+          label: how the notebook names the cell.
           text: the cell. What ``%%jit`` runs shows the same with its output.
         """
-        if self.mode.on or not _WORTH.search(text):
+        effects, self._effects = self._effects, {}
+        if self.mode.on:  # lessons tell the same
+            return []
+        found = [self.told(file, mark, label, text) for (file, *_), mark in effects.items()]
+        return [*_few(self._lints(text)), *_few(found)]
+
+    def told(self, file: str, mark: Mark, label: str, text: str = "") -> str:
+        """Return a sentence on a side effect, with modules named as the user has imported them.
+
+        Args:
+          file: the file of the effect.
+          mark: the effect.
+          label: how the notebook names the cell that ran.
+          text: that cell.
+        """
+        code = mark.code if len(mark.code) <= _CODE else f"{mark.code[:_CODE]}…"
+        what = f"{self._place(file, mark.line, label, text)}: {code}: {mark.detail}"
+        (told,) = in_users_names([what], Names(self._shell.user_ns))
+        return told
+
+    def _place(self, file: str, line: int, label: str, text: str) -> str:
+        """Where a line is: in the cell that ran, in another one, or in a file."""
+        if file in TIMED:
+            return f"line {line + text.startswith('%%')}"
+        place = name_cells(f"{file}:{line}", self._shell.compile)
+        cell, is_cell, of_cell = place.removeprefix("Cell ").partition(", ")
+        if not is_cell:
+            return f"{os.path.basename(file)}, line {line}"
+        return of_cell if cell == label else f"{cell}, {of_cell}"
+
+    def _lints(self, text: str) -> list[str]:
+        if not _WORTH.search(text):
             return []
         magic, _, body = text.partition("\n") if text.startswith("%%") else ("", "", text)
         if magic.split()[:1] not in _RUN_AS_IT_IS:
@@ -74,9 +120,7 @@ class CellTeaching:
         tree = self._parsed("pass\n" * bool(magic) + body)
         if tree is None:  # the shell has said why
             return []
-        found = lint(tree, self._shell.user_ns)
-        more = [f"{len(found) - _MOST} more lines like these"] * (len(found) > _MOST)
-        return [*found[:_MOST], *more]
+        return lint(tree, self._shell.user_ns)
 
     def _parsed(self, body: str) -> ast.Module | None:
         """A cell's tree; one that is Python as it stands is not translated, which takes longer."""
@@ -107,6 +151,13 @@ class CellTeaching:
     def _tell(self, lesson: Lesson) -> None:
         text = name_cells(str(lesson), self._shell.compile)
         sys.stderr.write(f"lesson: {text}\n")
+
+
+def _few(found: Sequence[str]) -> list[str]:
+    """The first of what was found, and how much more there is."""
+    more = len(found) - _MOST
+    told = ["1 more line like these" if more == 1 else f"{more} more lines like these"]
+    return [*found[:_MOST], *told * (more > 0)]
 
 
 def _changed_view(traceback: TracebackType | None) -> str | None:

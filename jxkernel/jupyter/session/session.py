@@ -225,6 +225,7 @@ class Session:
             span.finish(error)
             self._origins.after_cell(label)
         self._warn(self._stale.after_cell(source))
+        self._warn(self.teaching.after_cell(label, source))
         self._warn_of_storms(label)
 
     def _come_last(self) -> None:
@@ -252,7 +253,7 @@ class Session:
         if self._running:
             running, span = self._running.pop()
             self._warn(self._stale.after_cell(running.text))
-            self._warn(self.teaching.after_cell(running.text))
+            self._warn(self.teaching.after_cell(running.label, running.text))
             span.finish(result.error_in_exec or result.error_before_exec)
             self._origins.after_cell(running.label)
             self._warn_of_storms(running.label)
@@ -373,6 +374,8 @@ class Session:
             return
         running = self.running
         self.maps.append((running.label, provenance))
+        if not is_shown:
+            self.teaching.traced(provenance.functions)
         for function in () if is_shown else provenance.functions:
             self.marks += 1
             key = (function.file, function.first_line, function.name)
