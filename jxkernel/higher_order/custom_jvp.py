@@ -22,11 +22,8 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
-from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Literal, eval_jaxpr
-from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, place_in_source, state
-from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import ClosedOverTracerError
 from jxkernel.higher_order.batched_calls import (
@@ -38,9 +35,8 @@ from jxkernel.higher_order.batched_calls import (
 )
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import (
-    evaluate_compiled_when_repeated,
+    call_primitive,
     place_arguments,
-    typed_by_programs,
 )
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim_p, instantiate
 from jxkernel.primitives.shape.transpose import move_axis
@@ -52,8 +48,7 @@ __all__ = ["JvpRule", "bind_custom_jvp", "custom_jvp_call_p", "has_tangent"]
 
 FlatFunction = Callable[..., Sequence[Any]]
 
-custom_jvp_call_p = Primitive("custom_jvp_call", multiple_results=True).define(sharding=AS_TYPED)
-custom_jvp_call_p.varies = typed_by_programs
+custom_jvp_call_p = call_primitive("custom_jvp_call")
 
 
 class JvpRule:
@@ -191,35 +186,6 @@ def _custom_jvp_stage(
         "jvp": params["jvp"].after(len(first)),
         "num_consts": count,
     }
-
-
-def _custom_jvp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any]:
-    if isinstance(call_jaxpr, ClosedJaxpr):
-        return _evaluate_program(*args, call_jaxpr=call_jaxpr, **params)
-    return list(call_jaxpr(*args))
-
-
-_evaluate_program = evaluate_compiled_when_repeated(custom_jvp_call_p, "call_jaxpr")
-
-
-@custom_jvp_call_p.def_abstract_eval
-def _custom_jvp_abstract_eval(
-    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
-) -> list[ShapedArray]:
-    return call_jaxpr.out_avals
-
-
-def _custom_jvp_effects(
-    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
-) -> frozenset[Any]:
-    return call_jaxpr.effects
-
-
-@custom_jvp_call_p.def_lower
-def _custom_jvp_lower(
-    context: Any, *values: Any, call_jaxpr: ClosedJaxpr, **params: Any
-) -> Sequence[Any]:
-    return context.inline(call_jaxpr, values)
 
 
 @custom_jvp_call_p.def_jvp
@@ -390,9 +356,4 @@ def _moves(tangent: Any) -> bool:
     return type(tangent) is not Zero and abstractify(tangent).dtype != dtypes.float0
 
 
-custom_jvp_call_p.define(
-    stage=_custom_jvp_stage,
-    evaluate=_custom_jvp_evaluate,
-    effects=_custom_jvp_effects,
-    unfold=unfold_call("call_jaxpr"),
-)
+custom_jvp_call_p.define(stage=_custom_jvp_stage)

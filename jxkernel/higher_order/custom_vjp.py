@@ -17,7 +17,6 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.primitive import Primitive
-from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.batched_calls import (
     BatchedFunction,
@@ -34,7 +33,7 @@ from jxkernel.higher_order.custom_jvp import (
 )
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import (
-    evaluate_compiled_when_repeated,
+    call_primitive,
     pick,
     place_arguments,
     typed_by_programs,
@@ -51,8 +50,7 @@ Forward = Callable[[Sequence[Any], Sequence[bool]], tuple[Sequence[Any], Sequenc
 the way back.
 """
 
-custom_vjp_call_p = Primitive("custom_vjp_call", multiple_results=True).define(sharding=AS_TYPED)
-custom_vjp_call_p.varies = typed_by_programs
+custom_vjp_call_p = call_primitive("custom_vjp_call")
 custom_vjp_linear_p = Primitive("custom_vjp_linear", multiple_results=True).define(
     sharding=AS_TYPED
 )
@@ -190,35 +188,6 @@ def _custom_vjp_stage(
         "vjp": params["vjp"].after(len(first)),
         "num_consts": num_consts + len(first),
     }
-
-
-def _custom_vjp_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any]:
-    if isinstance(call_jaxpr, ClosedJaxpr):
-        return _evaluate_program(*args, call_jaxpr=call_jaxpr, **params)
-    return list(call_jaxpr(*args))
-
-
-_evaluate_program = evaluate_compiled_when_repeated(custom_vjp_call_p, "call_jaxpr")
-
-
-@custom_vjp_call_p.def_abstract_eval
-def _custom_vjp_abstract_eval(
-    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
-) -> list[ShapedArray]:
-    return call_jaxpr.out_avals
-
-
-def _custom_vjp_effects(
-    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
-) -> frozenset[Any]:
-    return call_jaxpr.effects
-
-
-@custom_vjp_call_p.def_lower
-def _custom_vjp_lower(
-    context: Any, *values: Any, call_jaxpr: ClosedJaxpr, **params: Any
-) -> Sequence[Any]:
-    return context.inline(call_jaxpr, values)
 
 
 @custom_vjp_call_p.def_jvp
@@ -408,10 +377,5 @@ def _linear_batch(
     return outs, [0] * len(outs)
 
 
-custom_vjp_call_p.define(
-    stage=_custom_vjp_stage,
-    evaluate=_custom_vjp_evaluate,
-    effects=_custom_vjp_effects,
-    unfold=unfold_call("call_jaxpr"),
-)
+custom_vjp_call_p.define(stage=_custom_vjp_stage)
 custom_vjp_linear_p.define(lower=_linear_lower, jvp=_linear_jvp, evaluate=_refuse)

@@ -17,21 +17,17 @@ import numpy as np
 
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
-from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, jaxpr_as_fun
-from jxkernel.core.primitive import Primitive
-from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.batched_calls import traced_operands
 from jxkernel.higher_order.custom_jvp import has_tangent
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import (
+    call_primitive,
     drop_effects,
-    evaluate_compiled_when_repeated,
     keep_arguments,
     keep_results,
     pick,
-    typed_by_programs,
 )
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_index_in_dim
@@ -48,8 +44,7 @@ FlatRule = Callable[[int, Sequence[bool], Sequence[Any]], tuple[Sequence[Any], S
 which of them have it.
 """
 
-custom_vmap_call_p = Primitive("custom_vmap_call", multiple_results=True).define(sharding=AS_TYPED)
-custom_vmap_call_p.varies = typed_by_programs
+custom_vmap_call_p = call_primitive("custom_vmap_call")
 
 
 class BatchRule:
@@ -104,35 +99,6 @@ def _custom_vmap_stage(
     first, program = traced_operands(call, args)
     count = params["num_consts"] + len(first)
     return (*first, *args), {**params, "call_jaxpr": program, "num_consts": count}
-
-
-def _custom_vmap_evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any]:
-    if isinstance(call_jaxpr, ClosedJaxpr):
-        return _evaluate_program(*args, call_jaxpr=call_jaxpr, **params)
-    return list(call_jaxpr(*args))
-
-
-_evaluate_program = evaluate_compiled_when_repeated(custom_vmap_call_p, "call_jaxpr")
-
-
-@custom_vmap_call_p.def_abstract_eval
-def _custom_vmap_abstract_eval(
-    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
-) -> list[ShapedArray]:
-    return call_jaxpr.out_avals
-
-
-def _custom_vmap_effects(
-    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
-) -> frozenset[Any]:
-    return call_jaxpr.effects
-
-
-@custom_vmap_call_p.def_lower
-def _custom_vmap_lower(
-    context: Any, *values: Any, call_jaxpr: ClosedJaxpr, **params: Any
-) -> Sequence[Any]:
-    return context.inline(call_jaxpr, values)
 
 
 @custom_vmap_call_p.def_batch
@@ -448,9 +414,6 @@ def _custom_vmap_transpose(
 
 custom_vmap_call_p.define(
     stage=_custom_vmap_stage,
-    evaluate=_custom_vmap_evaluate,
-    effects=_custom_vmap_effects,
     partial_eval=_custom_vmap_partial_eval,
     dce=_custom_vmap_dce,
-    unfold=unfold_call("call_jaxpr"),
 )

@@ -10,41 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
-from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import ClosedJaxpr
-from jxkernel.core.primitive import Primitive
-from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
-from jxkernel.higher_order.programs import evaluate_compiled_when_repeated, typed_by_programs
+from jxkernel.higher_order.programs import call_primitive
 from jxkernel.primitives.shape.broadcast import batch_to_front, instantiate
 from jxkernel.transforms.batching import batch_program
 
 __all__ = ["linear_call_p"]
 
-linear_call_p = Primitive("linear_call", multiple_results=True).define(sharding=AS_TYPED)
-linear_call_p.varies = typed_by_programs
-
-
-@linear_call_p.def_abstract_eval
-def _linear_call_abstract_eval(
-    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
-) -> list[ShapedArray]:
-    return call_jaxpr.out_avals
-
-
-def _linear_call_effects(
-    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
-) -> frozenset[Any]:
-    return call_jaxpr.effects
-
-
-@linear_call_p.def_lower
-def _linear_call_lower(
-    context: Any, *values: Any, call_jaxpr: ClosedJaxpr, **params: Any
-) -> Sequence[Any]:
-    return context.inline(call_jaxpr, values)
+linear_call_p = call_primitive("linear_call")
 
 
 @linear_call_p.def_jvp
@@ -122,10 +97,3 @@ def _linear_call_batch(
         name=name,
     )
     return outs, [0] * len(outs)
-
-
-linear_call_p.define(
-    effects=_linear_call_effects,
-    evaluate=evaluate_compiled_when_repeated(linear_call_p, "call_jaxpr"),
-    unfold=unfold_call("call_jaxpr"),
-)

@@ -11,8 +11,10 @@ from typing import Any
 
 from jxkernel.compile import make_callable
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Var, eval_jaxpr, subjaxprs
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.references import CapturedReferences, Carried
 from jxkernel.primitives.shape.broadcast import instantiate
@@ -22,6 +24,7 @@ from jxkernel.transforms.transpose import transpose_program
 
 __all__ = [
     "add_zero_results",
+    "call_primitive",
     "comes_again",
     "contains",
     "drop_effects",
@@ -76,6 +79,47 @@ def evaluate_compiled_when_repeated(
         return eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
     return evaluate
+
+
+def call_primitive(name: str) -> Primitive:
+    """Return a primitive that calls its parameter ``call_jaxpr``, with the rules of every call.
+
+    Results, effects and the run are those of the program, which is lowered in place.  While
+    nothing is staged, ``call_jaxpr`` may be a Python function of the operands.
+    """
+    primitive = Primitive(name, multiple_results=True)
+    primitive.varies = typed_by_programs
+    run_program = evaluate_compiled_when_repeated(primitive, "call_jaxpr")
+
+    def evaluate(*args: Any, call_jaxpr: Any, **params: Any) -> list[Any]:
+        if isinstance(call_jaxpr, ClosedJaxpr):
+            return run_program(*args, call_jaxpr=call_jaxpr, **params)
+        return list(call_jaxpr(*args))
+
+    return primitive.define(
+        abstract_eval=_call_abstract_eval,
+        effects=_call_effects,
+        evaluate=evaluate,
+        lower=_call_lower,
+        sharding=AS_TYPED,
+        unfold=unfold_call("call_jaxpr"),
+    )
+
+
+def _call_abstract_eval(
+    *avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any
+) -> list[ShapedArray]:
+    return call_jaxpr.out_avals
+
+
+def _call_effects(*avals: ShapedArray, call_jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:
+    return call_jaxpr.effects
+
+
+def _call_lower(
+    context: Any, *values: Any, call_jaxpr: ClosedJaxpr, **params: Any
+) -> Sequence[Any]:
+    return context.inline(call_jaxpr, values)
 
 
 def comes_again(closed: ClosedJaxpr) -> bool:
