@@ -12,8 +12,9 @@ import numpy as np
 from jxkernel import tree
 from jxkernel.api.global_arrays import make_array_from_process_local_data
 from jxkernel.api.jit import jit
-from jxkernel.runtime import ArrayImpl, devices, joined, process_count, process_index
-from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec
+from jxkernel.cluster.exchange import one_of_each
+from jxkernel.runtime import ArrayImpl, joined, process_count, process_index
+from jxkernel.sharding import NamedSharding, PartitionSpec
 
 __all__ = [
     "assert_equal",
@@ -27,12 +28,6 @@ __all__ = [
 ]
 
 
-def _processes() -> Mesh:
-    """Return a mesh of one device of each process."""
-    first = {device.process_index: device for device in reversed(devices())}
-    return Mesh(np.array([first[rank] for rank in sorted(first)]), ("processes",))
-
-
 def _same(x: Any) -> Any:
     return x
 
@@ -41,7 +36,7 @@ def _rows(local: Any) -> Any:
     """Return what each process has, one row for each, as a NumPy array."""
     if process_count() == 1:
         return local[None]
-    mesh = _processes()
+    mesh = one_of_each()
     divided = NamedSharding(mesh, PartitionSpec("processes"))
     whole = NamedSharding(mesh, PartitionSpec())
     rows = make_array_from_process_local_data(divided, local[None])

@@ -7,6 +7,7 @@ import jxkernel as jx
 from jxkernel import lax
 from jxkernel.api.reductions import reduce, reduce_window, scatter_apply
 from jxkernel.errors import ShapeMismatchError, UndefinedRuleError
+from tests.higher_order.checks import names
 from tests.primitives.checking import assert_close, check_all
 
 RANDOM = np.random.default_rng(0)
@@ -17,10 +18,6 @@ INTEGERS = RANDOM.integers(1, 9, (3, 5))
 def either(x, y):
     """Return 1 - (1 - x)(1 - y): associative and commutative, with 0 neutral."""
     return lax.sub(lax.add(x, y), lax.mul(x, y))
-
-
-def names(function, *args):
-    return [eqn.primitive.name for eqn in jx.make_jaxpr(function)(*args).eqns]
 
 
 def test_reduce_by_any_function():

@@ -13,6 +13,7 @@ from jxkernel.config import enable_x64
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.scipy import special
 from tests.primitives.checking import quickly
+from tests.scipy.slopes import check_slopes
 from tests.scipy.special_rows import ROWS, Row
 from tests.tolerances import tolerance
 
@@ -331,13 +332,7 @@ SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
 
 
 def test_slopes_at_edges() -> None:
-    points = {name: np.float32([x for x, _ in rows]) for name, (_, rows) in SLOPES.items()}
-    found = jx.jit(
-        lambda points: {k: jx.vmap(jx.grad(SLOPES[k][0]))(x) for k, x in points.items()}
-    )(points)
-    for name, (_, rows) in SLOPES.items():
-        wanted = [slope for _, slope in rows]
-        np.testing.assert_allclose(found[name], wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+    check_slopes(SLOPES)
 
 
 # By differences of SciPy's functions in 64 bits.

@@ -13,6 +13,7 @@ import jxkernel.numpy as jnp
 from jxkernel import random
 from jxkernel.config import enable_x64
 from jxkernel.scipy import stats
+from tests.scipy.slopes import check_slopes
 from tests.scipy.stats_rows import PLACES, ROWS, Row
 from tests.tolerances import tolerance
 
@@ -330,13 +331,7 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
 
 
 def test_slopes_at_edges() -> None:
-    points = {name: np.float32([x for x, _ in rows]) for name, (_, rows) in SLOPES.items()}
-    found = jx.jit(
-        lambda points: {k: jx.vmap(jx.grad(SLOPES[k][0]))(x) for k, x in points.items()}
-    )(points)
-    for name, (_, rows) in SLOPES.items():
-        wanted = [slope for _, slope in rows]
-        np.testing.assert_allclose(found[name], wanted, rtol=1e-5, atol=1e-6, err_msg=name)
+    check_slopes(SLOPES)
 
 
 INVALID: list[tuple[str, tuple[Any, ...]]] = [

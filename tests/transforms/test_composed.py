@@ -10,6 +10,7 @@ from jxkernel.core import Primitive
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.experimental import sparse
 from jxkernel.transforms.composed import Composed
+from tests.higher_order.checks import names
 
 X = jnp.array([[1.0, -2.0, 0.5], [3.0, 0.25, -1.0]])
 SQUARE = jnp.array([[2.0, 0.5], [0.0, 3.0]])
@@ -178,9 +179,6 @@ def test_a_sink_keeps_what_is_computed_for_it():
     def f(x):
         lax.dce_sink({"square": x * x})
         return x + 1
-
-    def names(function, *args):
-        return [eqn.primitive.name for eqn in jx.make_jaxpr(function)(*args).eqns]
 
     assert lax.dce_sink(X) is None
     assert names(f, 2.0) == ["mul", "dce_sink", "add"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
@@ -30,6 +30,7 @@ from jxkernel.primitives.collective.psum import (
     ungrouped,
 )
 from jxkernel.primitives.collective.varying import (
+    linear_jvp,
     manual_cast,
     own_shares,
     tracked_names,
@@ -47,17 +48,6 @@ __all__ = [
     "psum_scatter",
     "reduce_scatter_p",
 ]
-
-
-def linear_jvp(primitive: Primitive) -> Any:
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-        y = primitive.bind(*primals, **params)
-        tangent = abstractify(y).tangent()
-        if tangent.dtype != abstractify(y).dtype:
-            return y, Zero(tangent)
-        return y, primitive.bind(*tangents, **params)
-
-    return jvp
 
 
 def normal_axis(name: str, axis: int, rank: int) -> int:

@@ -15,7 +15,6 @@ from jxkernel.primitives.collective.all_gather import (
     check_divides,
     divide_axis,
     group_rows,
-    linear_jvp,
     merge_axes,
     normal_axis,
     speaks_over,
@@ -32,7 +31,7 @@ from jxkernel.primitives.collective.psum import (
     take_rows,
     ungrouped,
 )
-from jxkernel.primitives.collective.varying import vary
+from jxkernel.primitives.collective.varying import linear_jvp, vary
 from jxkernel.primitives.creation import full
 from jxkernel.primitives.indexing.concatenate import concatenate
 from jxkernel.primitives.shape.broadcast import batch_to_front

@@ -22,10 +22,10 @@ nobody has to be told: a share is what a device has.  ``manual_cast`` goes betwe
 
 (The rule of efficient transposition in shard_map: see the docs of JAX, "varying manual axes".)
 
-Here is what the traces need; the collectives that users call stand in ``collectives``.
+Here is what the traces need; the collectives that users call stand beside it.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ from jxkernel.sharding.spec import PartitionSpec
 __all__ = [
     "agreeing",
     "less_axes",
+    "linear_jvp",
     "manual_cast",
     "own_shares",
     "psum_invariant_p",
@@ -86,10 +87,8 @@ def _same(operand: ShapedArray, **params: Any) -> ShapedArray:
     return operand
 
 
-def _define_linear(primitive: Primitive, varies: Any, sharding: rules.Rule) -> None:
-    """Declare the rules of a linear primitive over named axes of a mesh, but its transpose."""
-    primitive.axis_names = _names
-    primitive.varies = varies
+def linear_jvp(primitive: Primitive) -> Callable[..., tuple[Any, Any]]:
+    """Return the JVP rule of a linear primitive of one operand, which may be of integers."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         y = primitive.bind(*primals, **params)
@@ -98,12 +97,20 @@ def _define_linear(primitive: Primitive, varies: Any, sharding: rules.Rule) -> N
             return y, Zero(aval.tangent())
         return y, primitive.bind(*tangents, **params)
 
+    return jvp
+
+
+def _define_linear(primitive: Primitive, varies: Any, sharding: rules.Rule) -> None:
+    """Declare the rules of a linear primitive over named axes of a mesh, but its transpose."""
+    primitive.axis_names = _names
+    primitive.varies = varies
+
     def batch(
         axis: Axis, args: Sequence[Any], dims: Sequence[int | None], **params: Any
     ) -> tuple[Any, int | None]:
         return primitive.bind(*args, **params), dims[0]
 
-    primitive.define(abstract_eval=_same, jvp=jvp, batch=batch, sharding=sharding)
+    primitive.define(abstract_eval=_same, jvp=linear_jvp(primitive), batch=batch, sharding=sharding)
 
 
 _define_linear(pvary_p, _more_axes, rules.Linear(rules.same))
@@ -143,7 +150,7 @@ def _psum_invariant_transpose(
 
 # ---------------------------------------------------------------- sums that are put off
 
-manual_cast_p.define(sharding=AS_TYPED)
+manual_cast_p.define(sharding=AS_TYPED, jvp=linear_jvp(manual_cast_p))
 manual_cast_p.axis_names = _names
 manual_cast_p.varies = lambda avals, out, params: out
 
@@ -180,17 +187,6 @@ def _manual_cast_lower(
         first = context.compare(index, context.constant(0, np.dtype(np.int32)), "EQ", (), "SIGNED")
         x = context.value("stablehlo.select", kind, (first, x, zeros))
     return x
-
-
-@manual_cast_p.def_jvp
-def _manual_cast_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-) -> tuple[Any, Any]:
-    y = manual_cast_p.bind(*primals, **params)
-    aval = abstractify(y)
-    if aval.tangent().dtype != aval.dtype:
-        return y, Zero(aval.tangent())
-    return y, manual_cast_p.bind(*tangents, **params)
 
 
 @manual_cast_p.def_transpose

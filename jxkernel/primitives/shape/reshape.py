@@ -104,8 +104,8 @@ def _reshape_lower(context: Any, x: Any, **params: Any) -> Any:
     return context.value("stablehlo.reshape", context.out_type, (x,))
 
 
-@reshape_p.def_transpose
-def _reshape_transpose(ct: Any, operand: UndefinedPrimal, **params: Any) -> list[Any]:
+def _transpose_by_shape(ct: Any, operand: UndefinedPrimal, **params: Any) -> list[Any]:
+    """Transpose ``reshape`` and ``squeeze``: give the cotangent the operand's shape."""
     if type(ct) is Zero:
         return [Zero(operand.aval)]
     return [reshape(ct, operand.shape)]
@@ -118,7 +118,7 @@ def _reshape_batch(
     return reshape(move_axis(args[0], dims[0], 0), (axis.size, *new_sizes)), 0
 
 
-reshape_p.define(jvp=linear_jvp(reshape_p))
+reshape_p.define(jvp=linear_jvp(reshape_p), transpose=_transpose_by_shape)
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
@@ -190,15 +190,6 @@ def _squeeze_lower(context: Any, x: Any, *, dimensions: tuple[int, ...]) -> Any:
     return context.value("stablehlo.reshape", context.out_type, (x,))
 
 
-@squeeze_p.def_transpose
-def _squeeze_transpose(
-    ct: Any, operand: UndefinedPrimal, *, dimensions: tuple[int, ...]
-) -> list[Any]:
-    if type(ct) is Zero:
-        return [Zero(operand.aval)]
-    return [reshape(ct, operand.shape)]
-
-
 @squeeze_p.def_batch
 def _squeeze_batch(
     axis: Axis, args: Sequence[Any], dims: Sequence[int], *, dimensions: tuple[int, ...]
@@ -208,7 +199,7 @@ def _squeeze_batch(
     return result, dim - sum(place < dim for place in dimensions)
 
 
-squeeze_p.define(jvp=linear_jvp(squeeze_p))
+squeeze_p.define(jvp=linear_jvp(squeeze_p), transpose=_transpose_by_shape)
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
