@@ -79,6 +79,7 @@ __all__ = [
     "include_dir",
     "initialize_plugin",
     "inspection_key",
+    "instruction_set",
     "jax_jit",
     "lapack_kernels",
     "load_plugin",
@@ -255,16 +256,24 @@ def lapack_kernels() -> Any:
 def machine_description(devices: Sequence[Any]) -> bytes:
     """Return what XLA compiles for: the platform and, on the CPU, its features and its threads.
 
-    Two machines (or one after its processor changed) have the same description only if each may
-    run what was compiled on the other, as well as if it had been compiled there: XLA divides the
-    work of a program among as many threads as it may use on the CPU.  jaxlib 0.10 tells no more
-    than a fingerprint of the topology, so the operating system is asked for the features too.
+    Two machines (or one after its processor changed) have the same description only if each runs
+    what was compiled on the other as well as if it had been compiled there: XLA divides the work of
+    a program among as many threads as it may use on the CPU.
+    """
+    threads = f" {_threads()} threads".encode() if devices[0].platform == "cpu" else b""
+    return instruction_set(devices) + threads
+
+
+def instruction_set(devices: Sequence[Any]) -> bytes:
+    """Return the platform and, on the CPU, its features; where they are the same, code runs.
+
+    jaxlib 0.10 tells no more than a fingerprint of the topology, so the operating system is asked
+    for the features too.
     """
     topology = _jax.get_topology_for_devices(list(devices))
-    threads = f" {_threads()} threads".encode() if devices[0].platform == "cpu" else b""
     if version >= (0, 11):
-        return topology.serialize() + threads
-    return f"{topology.fingerprint()} {_processor_features()}".encode() + threads
+        return topology.serialize()
+    return f"{topology.fingerprint()} {_processor_features()}".encode()
 
 
 def _threads() -> str:

@@ -121,6 +121,7 @@ class Executable:
       in_avals: the types of all arguments, constants not included.
       out_avals: the types of the results.
       from_disk: whether it was loaded from the disk cache.
+      compiler_options: XLA options by name that it was compiled with.
     """
 
     __slots__ = (
@@ -129,6 +130,7 @@ class Executable:
         "_fingerprint",
         "_free_handlers",
         "_program",
+        "compiler_options",
         "constants",
         "device",
         "from_disk",
@@ -142,9 +144,18 @@ class Executable:
         "xla",
     )
 
-    def __init__(self, xla: Any, lowered: LoweredProgram, closed: ClosedJaxpr, target: Any) -> None:
+    def __init__(
+        self,
+        xla: Any,
+        lowered: LoweredProgram,
+        closed: ClosedJaxpr,
+        target: Any,
+        *,
+        fingerprint: str = "",
+    ) -> None:
         self.name = lowered.name
         self.from_disk = False
+        self.compiler_options: Sequence[tuple[str, Any]] = ()
         self.xla = xla
         self.lowered = lowered
         # The program remembers this one: held both ways, its constants would outlive its last use.
@@ -159,7 +170,7 @@ class Executable:
             self._placed_constant(closed.consts[index]) for index in lowered.kept if index < count
         ]
         self.kept_args = [index - count for index in lowered.kept if index >= count]
-        self._fingerprint = b""
+        self._fingerprint = bytes.fromhex(fingerprint)
         self._collectives: tuple[str, ...] | None = None
         self._free_handlers = self._handlers(committed=False)
         self._committed_handlers = self._handlers(committed=True)
@@ -214,6 +225,17 @@ class Executable:
         """What tells its module from others, the same in all processes; lines do not count."""
         self._fingerprint = self._fingerprint or sha256(self.lowered.text().encode()).digest()
         return self._fingerprint.hex()
+
+    def serialized(self) -> bytes:
+        """Return XLA's bytes of it.
+
+        One that came from disk is compiled again: XLA leaves the code out of what it writes of it.
+        """
+        xla = self.xla
+        if self.from_disk:
+            target = self.placement or self.device
+            xla = Compilation(self.lowered, target, self.compiler_options)()
+        return xla.serialize()
 
     def call(self, args: Sequence[Any], *, committed: bool = False) -> list[Any]:
         """Run on flat arguments, asynchronously, and return the result arrays.
@@ -441,6 +463,7 @@ def compile_lowered(
         target = settled
     executable = Executable(xla, lowered, closed, target)
     executable.from_disk = from_disk
+    executable.compiler_options = compiler_options
     if executable.needs_python and events.listening():
         names = effect_names(closed.effects)
         why = f"callbacks with effects ({names})" if names else "callbacks"

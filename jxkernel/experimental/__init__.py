@@ -21,6 +21,7 @@ __all__ = [
     "multihost_utils",
     "ode",
     "pallas",
+    "serialize_executable",
     "sparse",
     "xla_metadata",
 ]
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         multihost_utils,
         ode,
         pallas,
+        serialize_executable,
         sparse,
         xla_metadata,
     )
@@ -46,6 +48,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
         "array_serialization checkify colocated_python compilation_cache hijax jet layout "
-        "mesh_utils multihost_utils ode pallas pjit shard_map sparse xla_metadata"
+        "mesh_utils multihost_utils ode pallas pjit serialize_executable shard_map sparse "
+        "xla_metadata"
     ),
 )

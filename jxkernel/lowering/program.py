@@ -15,7 +15,8 @@ class LoweredProgram:
     """A StableHLO module ready to compile.
 
     Attributes:
-      module: the MLIR module; its public function is ``main``.
+      module: the MLIR module; its public function is ``main``.  None of a program that came as an
+        executable.
       name: the program's name.
       kept: indices, into constants followed by arguments, of the values that ``main`` takes.
       platform: the platform whose rules were used.

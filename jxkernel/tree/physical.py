@@ -25,6 +25,7 @@ __all__ = [
     "logical",
     "map",
     "mismatches",
+    "of_logical",
     "register_wrapper",
     "structure",
     "structure_mismatch",
@@ -77,6 +78,18 @@ def logical(structure: PyTreeDef) -> PyTreeDef:
 
 
 _LEAF = registry.flatten(0)[1]
+
+
+def of_logical(structure: PyTreeDef) -> PyTreeDef:
+    """Return a structure that users know as programs know it, where none of its leaves is a key."""
+    node = structure.node_data()
+    if node is None:
+        return _PHYSICAL_LEAF
+    children = [of_logical(child) for child in structure.children()]
+    return PyTreeDef.from_node_data_and_children(physical_registry, node, children)
+
+
+_PHYSICAL_LEAF = physical_registry.flatten(0)[1]
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
