@@ -94,7 +94,8 @@ def unpacked(blob: bytes | bytearray, kind: Kind = PROGRAM) -> tuple[dict[str, A
     oldest = minimum_supported_calling_convention_version
     youngest = maximum_supported_calling_convention_version
     if not oldest <= header["format"] <= youngest:
-        advice = "write it again" if header["format"] < oldest else "upgrade jxkernel here"
+        again = f"write it again with {kind.writer}"
+        advice = again if header["format"] < oldest else "upgrade jxkernel here"
         raise ValueError(
             f"the {kind.name} has format {header['format']}, written by jxkernel "
             f"{header['jxkernel']} on jaxlib {header['jaxlib']}; this is jxkernel {__version__}, "

@@ -348,7 +348,9 @@ def test_an_earlier_format_is_refused(exported, monkeypatch):
     with monkeypatch.context() as earlier:
         earlier.setattr(file_format, "maximum_supported_calling_convention_version", 1)
         blob = exported.serialize()
-    with pytest.raises(ValueError, match=r"has format 1, .* reads formats 2 to 2: export it again"):
+    with pytest.raises(
+        ValueError, match=r"has format 1, .* reads formats 2 to 2: write it again with Exported"
+    ):
         export.deserialize(blob)
 
 
