@@ -2,7 +2,7 @@
 
 import jxkernel as jx
 from jxkernel import lax
-from jxkernel.api import scanning
+from jxkernel.api.control_flow import scanning
 from jxkernel.core.primitive import Primitive
 from jxkernel.primitives.elementwise import exponential
 

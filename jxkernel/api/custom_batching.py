@@ -5,10 +5,10 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
+from jxkernel.api.control_flow.scanning import map
 from jxkernel.api.custom_calls import closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
 from jxkernel.api.memo import Carrier
-from jxkernel.api.scanning import map
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of
 from jxkernel.core.filtering import hide_internal_frames

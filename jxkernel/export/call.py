@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jxkernel import hlo
-from jxkernel.api.scanning import map as map_examples
+from jxkernel.api.control_flow.scanning import map as map_examples
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.axes import Axis
 from jxkernel.core.dimensions import is_symbolic

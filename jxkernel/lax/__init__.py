@@ -5,15 +5,15 @@ Operations take arrays of one dtype and shape (a scalar may stand beside any) an
 re-exports, and all that it imports is public: of a module given whole, its ``__all__`` says what.
 """
 
-from jxkernel.api.branching import cond, switch
 from jxkernel.api.composite import composite
+from jxkernel.api.control_flow.branching import cond, switch
+from jxkernel.api.control_flow.looping import fori_loop, while_loop
+from jxkernel.api.control_flow.platforms import platform_dependent
+from jxkernel.api.control_flow.scanning import associative_scan, map, scan
 from jxkernel.api.implicit import custom_linear_solve, custom_root
-from jxkernel.api.looping import fori_loop, while_loop
 from jxkernel.api.marking import dce_sink
 from jxkernel.api.operand_dtypes import *
-from jxkernel.api.platforms import platform_dependent
 from jxkernel.api.reductions import *
-from jxkernel.api.scanning import associative_scan, map, scan
 from jxkernel.api.shardings import with_sharding_constraint
 from jxkernel.dtypes import dtype
 from jxkernel.higher_order.cond import cond_p

@@ -3,7 +3,7 @@
 from typing import Any
 
 from jxkernel import dtypes
-from jxkernel.api.looping import while_loop
+from jxkernel.api.control_flow.looping import while_loop
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
     argument_aval,

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.api.branching import switch
+from jxkernel.api.control_flow.branching import switch
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.filtering import filtered
 from jxkernel.core.trace import Tracer

@@ -45,7 +45,7 @@ Axis = int | tuple[int, ...] | None
 
 cumprod = late_function("jxkernel.numpy.cumulative", "cumprod")
 cumsum = late_function("jxkernel.numpy.cumulative", "cumsum")
-scan = late_function("jxkernel.api.scanning", "scan")
+scan = late_function("jxkernel.api.control_flow.scanning", "scan")
 vectorize = late_function("jxkernel.numpy.functional", "vectorize")
 vmap = late_function("jxkernel.api.vectorize", "vmap")
 

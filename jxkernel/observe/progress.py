@@ -21,9 +21,9 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel._reprs import in_words
-from jxkernel.api.branching import cond
-from jxkernel.api.looping import fori_loop
-from jxkernel.api.scanning import scan
+from jxkernel.api.control_flow.branching import cond
+from jxkernel.api.control_flow.looping import fori_loop
+from jxkernel.api.control_flow.scanning import scan
 from jxkernel.config import progress_display
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.numpy import arange, maximum

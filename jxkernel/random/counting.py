@@ -9,7 +9,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
-from jxkernel.api.scanning import scan
+from jxkernel.api.control_flow.scanning import scan
 from jxkernel.numpy.creation import placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jxkernel import numpy as jnp
-from jxkernel.api.looping import while_loop
+from jxkernel.api.control_flow.looping import while_loop
 from jxkernel.core.jaxpr import Value
 from jxkernel.experimental.sparse.older import CSR
 from jxkernel.transforms.composed import Composed

@@ -10,9 +10,9 @@ from functools import wraps
 from typing import Any
 
 from jxkernel import numpy as jnp
-from jxkernel.api.branching import switch
-from jxkernel.api.looping import while_loop
-from jxkernel.api.scanning import scan
+from jxkernel.api.control_flow.branching import switch
+from jxkernel.api.control_flow.looping import while_loop
+from jxkernel.api.control_flow.scanning import scan
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Literal
 from jxkernel.core.primitive import Primitive

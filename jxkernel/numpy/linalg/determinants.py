@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jxkernel.api.branching import cond
+from jxkernel.api.control_flow.branching import cond
 from jxkernel.api.custom import custom_jvp
 from jxkernel.numpy.creation import ones, zeros
 from jxkernel.numpy.fusing import fused

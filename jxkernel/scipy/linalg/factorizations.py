@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.api.looping import fori_loop
+from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.api.vectorize import vmap
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import zeros

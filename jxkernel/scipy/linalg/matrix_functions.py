@@ -8,11 +8,11 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.api.autodiff import jvp
-from jxkernel.api.branching import cond
+from jxkernel.api.control_flow.branching import cond
+from jxkernel.api.control_flow.looping import fori_loop
+from jxkernel.api.control_flow.scanning import scan
 from jxkernel.api.custom import custom_jvp
 from jxkernel.api.implicit import custom_linear_solve
-from jxkernel.api.looping import fori_loop
-from jxkernel.api.scanning import scan
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import asarray, zeros

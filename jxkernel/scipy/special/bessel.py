@@ -4,7 +4,7 @@ from typing import Any
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
-from jxkernel.api.looping import fori_loop
+from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
 from jxkernel.numpy.ufuncs import unary_function

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from jxkernel.api.branching import apply_chosen
+from jxkernel.api.control_flow.branching import apply_chosen
 from jxkernel.api.traced import check_callable
 from jxkernel.compile import target_device
 from jxkernel.core.filtering import hide_internal_frames

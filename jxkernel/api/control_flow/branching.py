@@ -9,7 +9,7 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
-from jxkernel.api.carry import converting
+from jxkernel.api.control_flow.carry import converting
 from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify

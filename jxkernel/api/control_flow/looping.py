@@ -9,8 +9,13 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
-from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, settle_carry
-from jxkernel.api.scanning import run_scan, turns_at_once
+from jxkernel.api.control_flow.carry import (
+    LoopBody,
+    check_carry_structure,
+    convert_to,
+    settle_carry,
+)
+from jxkernel.api.control_flow.scanning import run_scan, turns_at_once
 from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
 from jxkernel.core.avals import ShapedArray, abstractify

@@ -9,7 +9,13 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel.api.arguments import function_name
-from jxkernel.api.carry import LoopBody, check_carry_structure, convert_to, converting, settle_carry
+from jxkernel.api.control_flow.carry import (
+    LoopBody,
+    check_carry_structure,
+    convert_to,
+    converting,
+    settle_carry,
+)
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
 from jxkernel.config import disable_jit
