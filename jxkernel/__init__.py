@@ -277,8 +277,8 @@ if TYPE_CHECKING:
     from jxkernel import api_util as api_util
     from jxkernel.api.callbacks import pure_callback
     from jxkernel.api.checkpoint import checkpoint, checkpoint_policies, remat
-    from jxkernel.api.closures import closure_convert, custom_gradient
-    from jxkernel.api.custom import custom_jvp, custom_vjp
+    from jxkernel.api.custom.closures import closure_convert, custom_gradient
+    from jxkernel.api.custom.derivatives import custom_jvp, custom_vjp
     from jxkernel.api.global_arrays import (
         make_array_from_callback,
         make_array_from_process_local_data,
@@ -310,8 +310,8 @@ __getattr__, __dir__ = lazy_names(
     names={
         "jxkernel.api.callbacks": "pure_callback",
         "jxkernel.api.checkpoint": "checkpoint checkpoint_policies remat",
-        "jxkernel.api.closures": "closure_convert custom_gradient",
-        "jxkernel.api.custom": "custom_jvp custom_vjp",
+        "jxkernel.api.custom.closures": "closure_convert custom_gradient",
+        "jxkernel.api.custom.derivatives": "custom_jvp custom_vjp",
         "jxkernel.api.global_arrays": (
             "make_array_from_callback make_array_from_process_local_data "
             "make_array_from_single_device_arrays make_mesh"

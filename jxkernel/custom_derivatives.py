@@ -1,9 +1,9 @@
 """Derivatives that users give: every name of ``jax.custom_derivatives``.  Only re-exports."""
 
-from jxkernel.api.closures import closure_convert, custom_gradient
-from jxkernel.api.custom import custom_jvp, custom_vjp
-from jxkernel.api.linear_calls import linear_call
-from jxkernel.api.perturbations import (
+from jxkernel.api.custom.closures import closure_convert, custom_gradient
+from jxkernel.api.custom.derivatives import custom_jvp, custom_vjp
+from jxkernel.api.custom.linear_calls import linear_call
+from jxkernel.api.custom.perturbations import (
     CustomVJPPrimal,
     custom_vjp_primal_tree_values,
     zero_from_primal,

@@ -13,7 +13,7 @@ from typing import Any
 
 from jxkernel.api.arguments import function_name
 from jxkernel.api.autodiff import jvp
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.api.traced import check_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import filtered

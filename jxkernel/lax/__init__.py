@@ -10,7 +10,7 @@ from jxkernel.api.control_flow.branching import cond, switch
 from jxkernel.api.control_flow.looping import fori_loop, while_loop
 from jxkernel.api.control_flow.platforms import platform_dependent
 from jxkernel.api.control_flow.scanning import associative_scan, map, scan
-from jxkernel.api.implicit import custom_linear_solve, custom_root
+from jxkernel.api.custom.solvers import custom_linear_solve, custom_root
 from jxkernel.api.marking import dce_sink
 from jxkernel.api.operand_dtypes import *
 from jxkernel.api.reductions import *

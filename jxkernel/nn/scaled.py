@@ -16,7 +16,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
-from jxkernel.api.custom import custom_vjp
+from jxkernel.api.custom.derivatives import custom_vjp
 from jxkernel.api.tracing import eval_shape
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.fusing import fused

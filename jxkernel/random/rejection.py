@@ -18,7 +18,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.control_flow.looping import while_loop
 from jxkernel.api.control_flow.scanning import map as mapped
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.jaxpr import Value
 from jxkernel.numpy.promotion import cast

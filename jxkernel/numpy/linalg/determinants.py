@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel.api.control_flow.branching import cond
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.numpy.creation import ones, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import adjoint, check_matrices, epsilon, inexact, matmul

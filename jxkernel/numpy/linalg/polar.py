@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.numpy.joining import concatenate
 from jxkernel.numpy.linalg.decompositions import svd
 from jxkernel.numpy.linalg.operands import adjoint, check_matrices, epsilon, inexact, matmul

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import zeros
 from jxkernel.numpy.fusing import fused

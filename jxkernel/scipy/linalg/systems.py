@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy import linalg
 from jxkernel.numpy.fusing import fused

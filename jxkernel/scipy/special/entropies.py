@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.core.zeros import Zero
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.ufuncs import inexact, unary_function

@@ -8,7 +8,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype, promote_inexact
 from jxkernel.numpy.ufuncs import unary_function

@@ -11,7 +11,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.api.control_flow.looping import while_loop
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.primitives.elementwise import special as ops
 from jxkernel.scipy.special import coefficients as table

@@ -6,7 +6,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.api.autodiff import jvp
-from jxkernel.api.custom import custom_jvp
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.scipy.special import gammaincc, gammaln
 from jxkernel.scipy.stats.families import Continuous
 

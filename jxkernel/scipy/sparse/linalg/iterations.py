@@ -12,7 +12,7 @@ import numpy as np
 
 from jxkernel import tree
 from jxkernel.api.control_flow.looping import fori_loop, while_loop
-from jxkernel.api.implicit import custom_linear_solve
+from jxkernel.api.custom.solvers import custom_linear_solve
 from jxkernel.core.avals import shape_of
 from jxkernel.core.filtering import filtered
 from jxkernel.errors import ShapeMismatchError

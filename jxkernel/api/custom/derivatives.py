@@ -8,17 +8,17 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import Parameters, function_name, named_like
-from jxkernel.api.custom_calls import (
+from jxkernel.api.custom.calls import (
     CustomCall,
     closed_over_references,
     closes_over_tracers,
     positional_arguments,
 )
-from jxkernel.api.custom_references import ReferencesOfCall, has_references
+from jxkernel.api.custom.perturbations import CustomVJPPrimal
+from jxkernel.api.custom.references import ReferencesOfCall, has_references
 from jxkernel.api.jit import check_result
 from jxkernel.api.key_tangents import per_key, per_word
 from jxkernel.api.memo import Carrier
-from jxkernel.api.perturbations import CustomVJPPrimal
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import hide_internal_frames

@@ -5,7 +5,7 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
-from jxkernel.api.custom import custom_vjp
+from jxkernel.api.custom.derivatives import custom_vjp
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import filtered, hide_internal_frames

@@ -6,7 +6,7 @@ from typing import Any
 from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.control_flow.scanning import map
-from jxkernel.api.custom_calls import closes_over_tracers, positional_arguments
+from jxkernel.api.custom.calls import closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
 from jxkernel.api.memo import Carrier
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function

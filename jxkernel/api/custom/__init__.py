@@ -1,0 +1,1 @@
+"""Functions whose rules the user gives: derivatives, batching, transposes, solutions."""
