@@ -18,7 +18,14 @@ with _collector.paused():
     from jxkernel._alias import install as install_import_hook
     from jxkernel._lazy import give_names, lazy_names
     from jxkernel._version import __version__
-    from jxkernel.api.autodiff import fwd_and_bwd, grad, jvp, linearize, value_and_grad, vjp
+    from jxkernel.api.derivatives.autodiff import (
+        fwd_and_bwd,
+        grad,
+        jvp,
+        linearize,
+        value_and_grad,
+        vjp,
+    )
     from jxkernel.api.jit import clear_caches, jit
     from jxkernel.api.vectorize import vmap
     from jxkernel.compile import EvalTrace, ShapeDtypeStruct, watch_executions
@@ -276,9 +283,16 @@ if TYPE_CHECKING:
     )
     from jxkernel import api_util as api_util
     from jxkernel.api.callbacks import pure_callback
-    from jxkernel.api.checkpoint import checkpoint, checkpoint_policies, remat
     from jxkernel.api.custom.closures import closure_convert, custom_gradient
     from jxkernel.api.custom.derivatives import custom_jvp, custom_vjp
+    from jxkernel.api.derivatives.checkpoint import checkpoint, checkpoint_policies, remat
+    from jxkernel.api.derivatives.jacobian import (
+        hessian,
+        jacfwd,
+        jacobian,
+        jacrev,
+        linear_transpose,
+    )
     from jxkernel.api.global_arrays import (
         make_array_from_callback,
         make_array_from_process_local_data,
@@ -286,7 +300,6 @@ if TYPE_CHECKING:
         make_mesh,
     )
     from jxkernel.api.inlining import Inline
-    from jxkernel.api.jacobian import hessian, jacfwd, jacobian, jacrev, linear_transpose
     from jxkernel.api.naming import ensure_compile_time_eval, named_call, named_scope, typeof
     from jxkernel.api.references import Ref, ds, empty_ref, free_ref, freeze, new_ref
     from jxkernel.api.resharding import reshard, smap
@@ -309,14 +322,14 @@ __getattr__, __dir__ = lazy_names(
     ),
     names={
         "jxkernel.api.callbacks": "pure_callback",
-        "jxkernel.api.checkpoint": "checkpoint checkpoint_policies remat",
+        "jxkernel.api.derivatives.checkpoint": "checkpoint checkpoint_policies remat",
         "jxkernel.api.custom.closures": "closure_convert custom_gradient",
         "jxkernel.api.custom.derivatives": "custom_jvp custom_vjp",
         "jxkernel.api.global_arrays": (
             "make_array_from_callback make_array_from_process_local_data "
             "make_array_from_single_device_arrays make_mesh"
         ),
-        "jxkernel.api.jacobian": "hessian jacfwd jacobian jacrev linear_transpose",
+        "jxkernel.api.derivatives.jacobian": "hessian jacfwd jacobian jacrev linear_transpose",
         "jxkernel.api.inlining": "Inline",
         "jxkernel.api.naming": "ensure_compile_time_eval named_call named_scope typeof",
         "jxkernel.api.references": "Ref ds empty_ref free_ref freeze new_ref",

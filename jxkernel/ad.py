@@ -3,6 +3,6 @@
 A façade: it re-exports.
 """
 
-from jxkernel.api.pullback import DidntWant, DontWant, GradRef, GradValue
+from jxkernel.api.derivatives.pullback import DidntWant, DontWant, GradRef, GradValue
 
 __all__ = ["DidntWant", "DontWant", "GradRef", "GradValue"]

@@ -1,5 +1,5 @@
 """Checks of derivatives for tests: every name of ``jax.test_util``.  Only re-exports."""
 
-from jxkernel.api.derivative_checks import check_grads, check_jvp, check_vjp
+from jxkernel.api.derivatives.checks import check_grads, check_jvp, check_vjp
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]

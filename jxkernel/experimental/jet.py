@@ -12,8 +12,8 @@ from operator import mul
 from typing import Any
 
 from jxkernel.api.arguments import function_name
-from jxkernel.api.autodiff import jvp
 from jxkernel.api.custom.derivatives import custom_jvp
+from jxkernel.api.derivatives.autodiff import jvp
 from jxkernel.api.traced import check_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import filtered

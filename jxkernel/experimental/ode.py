@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import numpy as jnp
-from jxkernel.api.autodiff import vjp
 from jxkernel.api.control_flow.looping import while_loop
 from jxkernel.api.control_flow.scanning import scan
 from jxkernel.api.custom.closures import closure_convert
 from jxkernel.api.custom.derivatives import custom_vjp
+from jxkernel.api.derivatives.autodiff import vjp
 from jxkernel.api.raveling import ravel_pytree
 from jxkernel.api.vectorize import vmap
 from jxkernel.tree import physical

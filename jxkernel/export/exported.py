@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo, tree
-from jxkernel.api.autodiff import vjp
 from jxkernel.api.custom.derivatives import custom_vjp
+from jxkernel.api.derivatives.autodiff import vjp
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.compile.stages import Traced, checked_platforms

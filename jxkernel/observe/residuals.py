@@ -10,9 +10,9 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.api.arguments import Parameters, leaf_names, split_call
-from jxkernel.api.autodiff import vjp
-from jxkernel.api.checkpoint import checkpoint, checkpoint_policies
-from jxkernel.api.residuals import Residual, residuals_of
+from jxkernel.api.derivatives.autodiff import vjp
+from jxkernel.api.derivatives.checkpoint import checkpoint, checkpoint_policies
+from jxkernel.api.derivatives.residuals import Residual, residuals_of
 from jxkernel.api.traced import leaf_avals
 from jxkernel.core.avals import abstractify
 from jxkernel.observe.costs import program_cost

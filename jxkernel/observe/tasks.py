@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jxkernel import events, tree
-from jxkernel.api.derivative_checks import check_grads
+from jxkernel.api.derivatives.checks import check_grads
 from jxkernel.api.jit import jit_state
 from jxkernel.api.tracing import make_jaxpr
 from jxkernel.observe import classes

@@ -7,8 +7,8 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
-from jxkernel.api.autodiff import value_and_grad
 from jxkernel.api.control_flow.looping import fori_loop, while_loop
+from jxkernel.api.derivatives.autodiff import value_and_grad
 from jxkernel.core.filtering import filtered
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype
 from jxkernel.primitives.elementwise.complex import complex as with_parts

@@ -5,7 +5,7 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
-from jxkernel.api.jacobian import linear_transpose
+from jxkernel.api.derivatives.jacobian import linear_transpose
 from jxkernel.errors import UndefinedRuleError
 
 X = np.array([0.5, 1.5, 2.0], np.float32)

@@ -6,7 +6,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
-from jxkernel.api.checkpoint import checkpoint_name
+from jxkernel.api.derivatives.checkpoint import checkpoint_name
 from tests.higher_order.checks import agree, close
 
 XS = np.linspace(-1.0, 1.5, 3)

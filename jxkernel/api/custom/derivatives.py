@@ -16,8 +16,8 @@ from jxkernel.api.custom.calls import (
 )
 from jxkernel.api.custom.perturbations import CustomVJPPrimal
 from jxkernel.api.custom.references import ReferencesOfCall, has_references
+from jxkernel.api.derivatives.key_tangents import per_key, per_word
 from jxkernel.api.jit import check_result
-from jxkernel.api.key_tangents import per_key, per_word
 from jxkernel.api.memo import Carrier
 from jxkernel.api.traced import check_callable
 from jxkernel.core.avals import ShapedArray, abstractify

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jxkernel.api.arguments import function_name, named_like
-from jxkernel.api.autodiff import jvp, linearize
 from jxkernel.api.custom.derivatives import custom_jvp
+from jxkernel.api.derivatives.autodiff import jvp, linearize
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_reading
 from jxkernel.compile import ShapeDtypeStruct
 from jxkernel.core.avals import ShapedArray, abstractify

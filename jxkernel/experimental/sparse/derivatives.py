@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jxkernel import numpy as jnp
-from jxkernel.api import autodiff
-from jxkernel.api import jacobian as dense
+from jxkernel.api.derivatives import autodiff
+from jxkernel.api.derivatives import jacobian as dense
 from jxkernel.experimental.sparse.formats import BCOO, JAXSparse, made
 from jxkernel.tree import physical
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import tree
-from jxkernel.api.autodiff import grad
+from jxkernel.api.derivatives.autodiff import grad
 from jxkernel.api.jit import TraceEntry, jit_on, jit_state
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.trace import Tracer

@@ -14,7 +14,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from jxkernel.api.autodiff import grad
+from jxkernel.api.derivatives.autodiff import grad
 from jxkernel.api.jit import jit_on, jit_state
 from jxkernel.api.vectorize import vmap
 from jxkernel.jupyter.cells.cell import CellOptions, Version, restore

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.api.autodiff import jvp
 from jxkernel.api.control_flow.branching import cond
 from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.api.control_flow.scanning import scan
 from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.api.custom.solvers import custom_linear_solve
+from jxkernel.api.derivatives.autodiff import jvp
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import asarray, zeros

@@ -12,9 +12,9 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
-from jxkernel.api.autodiff import jvp
 from jxkernel.api.control_flow.looping import while_loop
 from jxkernel.api.custom.derivatives import custom_jvp
+from jxkernel.api.derivatives.autodiff import jvp
 from jxkernel.api.vectorize import vmap
 from jxkernel.numpy.fusing import fused
 from jxkernel.primitives.elementwise import special as ops

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.api.autodiff import jvp
 from jxkernel.api.custom.derivatives import custom_jvp
+from jxkernel.api.derivatives.autodiff import jvp
 from jxkernel.scipy.special import gammaincc, gammaln
 from jxkernel.scipy.stats.families import Continuous
 

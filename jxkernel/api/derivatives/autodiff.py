@@ -8,8 +8,8 @@ import numpy as np
 from jxkernel import dtypes, tree
 from jxkernel._lazy import late_function
 from jxkernel.api.arguments import argument_positions, checked_argnums, function_name, named_like
+from jxkernel.api.derivatives.key_tangents import per_key, per_word, refuse_keys
 from jxkernel.api.jit import check_result, jit
-from jxkernel.api.key_tangents import per_key, per_word, refuse_keys
 from jxkernel.api.reference_arguments import (
     OfValues,
     Returned,
@@ -49,8 +49,8 @@ __all__ = [
     "vjp",
 ]
 
-make_pullback = late_function("jxkernel.api.pullback", "made")
-taking_references = late_function("jxkernel.api.pullback", "taking_references")
+make_pullback = late_function("jxkernel.api.derivatives.pullback", "made")
+taking_references = late_function("jxkernel.api.derivatives.pullback", "taking_references")
 
 
 def grad(

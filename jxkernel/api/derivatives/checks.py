@@ -18,7 +18,7 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name, parameter_names
-from jxkernel.api.autodiff import jvp, vjp
+from jxkernel.api.derivatives.autodiff import jvp, vjp
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.filtering import filtered

@@ -13,8 +13,8 @@ import numpy as np
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import argument_positions, checked_argnums, function_name, named_like
-from jxkernel.api.autodiff import check_reduce_axes, derivatives, jvp, vjp
-from jxkernel.api.key_tangents import refuse_keys
+from jxkernel.api.derivatives.autodiff import check_reduce_axes, derivatives, jvp, vjp
+from jxkernel.api.derivatives.key_tangents import refuse_keys
 from jxkernel.api.reference_arguments import refuse_references
 from jxkernel.api.traced import check_function, leaf_avals
 from jxkernel.api.vectorize import vmap
