@@ -19,7 +19,7 @@ import numpy as np
 
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, subjaxprs
 
-__all__ = ["stored_values"]
+__all__ = ["CALLS", "stored_values"]
 
 _MOST_WORK = 16
 """How much work, in additions for each element, is computed anew rather than stored.
@@ -46,7 +46,7 @@ _FROM_MEMORY = frozenset(
 )
 """Primitives that take operands from memory; others compute them in their own loop."""
 
-_CALLS = frozenset({"jit", "custom_jvp_call", "custom_vjp_call", "checkpoint"})
+CALLS = frozenset({"jit", "custom_jvp_call", "custom_vjp_call", "checkpoint"})
 """Primitives whose programs XLA writes out in place of the call."""
 
 _MOST_LOOPS = 4
@@ -63,7 +63,7 @@ _NONE: frozenset[Var] = frozenset()
 def stored_values(jaxpr: Jaxpr) -> frozenset[Var]:
     """Return the results of equations that are stored rather than computed in many loops."""
     eqns = jaxpr.eqns
-    if len(eqns) < _MOST_WORK and not any(eqn.primitive.name in _CALLS for eqn in eqns):
+    if len(eqns) < _MOST_WORK and not any(eqn.primitive.name in CALLS for eqn in eqns):
         return _NONE
     return _cut(jaxpr)[0]
 
@@ -108,7 +108,7 @@ def _written(jaxpr: Jaxpr) -> set[object]:
 
 def _work_of(eqn: Eqn) -> Sequence[int | None]:
     """Return what an element of each result costs where it is read; None where it is stored."""
-    if eqn.primitive.name in _CALLS:
+    if eqn.primitive.name in CALLS:
         return next(subjaxprs(eqn.params)).remember(_work_of_program)
     return (eqn.primitive.element_work or None,) * len(eqn.outvars)
 
@@ -136,7 +136,7 @@ def _loops(jaxpr: Jaxpr) -> dict[object, Loops]:
         needed = [found[var] for var in eqn.outvars if var in found]
         if not needed:
             continue
-        if eqn.primitive.name in _CALLS:
+        if eqn.primitive.name in CALLS:
             for atom, loops in _loops_of_call(eqn, found):
                 read(atom, loops)
         elif not eqn.primitive.element_work:

@@ -20,8 +20,9 @@ from jxkernel._jaxlib import version
 from jxkernel.config import long_chains, loop_unrolling
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import TOKEN, has_ordered
-from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, nesting
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, nesting
 from jxkernel.lowering.chains import stored_values
+from jxkernel.lowering.keys import made_keys
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
 from jxkernel.lowering.unrolling import is_unrolled
@@ -354,8 +355,11 @@ class LoweringContext(hlo.Builder):
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], args, strict=True))
         literals: dict[tuple[Any, Any], Any] = {}
         outer, marks = self.loc, self.marks
-        stored = stored_values(jaxpr) if self.module.cuts_chains else ()
-        self.module.stored += len(stored)
+        stored: frozenset[Var] = frozenset()
+        if self.module.cuts_chains:
+            stored = stored_values(jaxpr)
+            self.module.stored += len(stored)
+            stored |= made_keys(jaxpr)
         transposed = {e.invars[0] for e in jaxpr.eqns if e.primitive is transpose_p}
         for eqn in jaxpr.eqns:
             primitive, outvars = eqn.primitive, eqn.outvars
