@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from jxkernel.numpy.cross_products import *  # noqa: F403
     from jxkernel.numpy.cumulative import *  # noqa: F403
     from jxkernel.numpy.einsums import *  # noqa: F403
-    from jxkernel.numpy.fitting import *  # noqa: F403
     from jxkernel.numpy.floating_parts import *  # noqa: F403
     from jxkernel.numpy.functional import *  # noqa: F403
     from jxkernel.numpy.gcd_and_lcm import *  # noqa: F403
@@ -90,7 +89,6 @@ _LATE_NAMES = {
     ),
     "gcd_and_lcm": "gcd lcm",
     "minmax_and_top_k": "minmax top_k",
-    "fitting": "poly polyfit roots",
     "floating_parts": "frexp ldexp spacing",
     "functional": "apply_along_axis apply_over_axes vectorize",
     "grids": (
@@ -103,7 +101,7 @@ _LATE_NAMES = {
     "padding": "pad",
     "piecewise_functions": "piecewise",
     "put_and_place": "place put trim_zeros",
-    "polynomials": "polyadd polyder polydiv polyint polymul polysub polyval",
+    "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "rolling": "roll",
     "sets": (

@@ -4,6 +4,7 @@ Operands are contracted in pairs, each by one ``dot_general``, in an order that 
 between small: the cheapest pair first, or the best order of all where there are few operands.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import prod
@@ -13,7 +14,6 @@ import numpy as np
 
 from jxkernel.numpy.contractions import paired, totalled
 from jxkernel.numpy.creation import user_dtype
-from jxkernel.numpy.einsum_labels import from_lists, parse_subscripts
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.matrices import diagonal
 from jxkernel.numpy.promotion import (
@@ -34,6 +34,79 @@ __all__ = ["einsum", "einsum_path"]
 
 Labels = tuple[Any, ...]
 Path = tuple[tuple[int, ...], ...]
+
+# ---------------------------------------------------------------- the labels of axes
+
+
+def _expanded(text: str, rank: int, operand: int) -> Labels:
+    """Return the labels of one operand; those of ``...`` are numbers, counted from the last."""
+    head, dots, tail = text.partition("...")
+    if "." in head or "." in tail or (not (head + tail).isalpha() and head + tail):
+        raise ValueError(f"einsum got subscripts {text!r}: they are letters and one ellipsis (...)")
+    hidden = rank - len(head) - len(tail)
+    if hidden < 0 or (hidden and not dots):
+        raise ValueError(
+            f"einsum got subscripts {text!r} for operand {operand}, which has rank {rank}"
+        )
+    return (*head, *range(-hidden, 0), *tail)
+
+
+def _parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
+    """Return the labels of each operand's axes, and of the result's: ``"ij,jk->ik"`` read.
+
+    Args:
+      subscripts: as NumPy writes them; without ``->`` the result has the labels that occur once,
+        in alphabetical order, after those of the ellipses.
+      ranks: the operands' ranks.
+
+    Raises:
+      ValueError: the subscripts do not fit the operands, or the result has a label of none.
+    """
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(ranks):
+        raise ValueError(f"einsum got subscripts of {len(terms)} operands for {len(ranks)}")
+    labels = [_expanded(t, r, i) for i, (t, r) in enumerate(zip(terms, ranks, strict=True))]
+    hidden = sorted({label for term in labels for label in term if isinstance(label, int)})
+    if not arrow:
+        counts = Counter(label for term in labels for label in term if isinstance(label, str))
+        once = sorted(label for label, count in counts.items() if count == 1)
+        return labels, (*hidden, *once)
+    if "..." in output:
+        result = _expanded(output, len(output) - 3 + len(hidden), -1)
+    else:
+        result = _expanded(output, len(output), -1)
+    known = {label for term in labels for label in term}
+    if len(set(result)) != len(result) or not set(result) <= known:
+        raise ValueError(
+            f"einsum got the result {output!r}: each of its labels is one of the operands', once"
+        )
+    return labels, result
+
+
+def _from_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
+    """Return subscripts as text, and the operands, of arguments in NumPy's list form.
+
+    Args:
+      arguments: operand, list of numbers, operand, list, ..., and perhaps the result's list.
+    """
+    operands = list(arguments[:-1:2] if len(arguments) % 2 else arguments[::2])
+    lists = list(arguments[1::2])
+    output = arguments[-1] if len(arguments) % 2 else None
+    text = ",".join(map(_letters, lists))
+    return (text if output is None else f"{text}->{_letters(output)}"), operands
+
+
+def _letters(numbers: Sequence[Any]) -> str:
+    return "".join("..." if n is Ellipsis else _letter(int(n)) for n in numbers)
+
+
+def _letter(number: int) -> str:
+    """Return the letter of a number; past the alphabet, letters of other scripts."""
+    if number < 26:
+        return chr(ord("A") + number)
+    return chr(ord("a") + number - 26) if number < 52 else chr(0x4E00 + number)
+
 
 # ---------------------------------------------------------------- the order of contractions
 
@@ -182,7 +255,7 @@ def _einsum(
     arrays = promote_dtypes("einsum", *operands)
     if len(arrays) == 1 and preferred_element_type is not None:
         arrays = [cast(arrays[0], preferred_element_type)]
-    labels, output = parse_subscripts(subscripts, [np.ndim(x) for x in arrays])
+    labels, output = _parse_subscripts(subscripts, [np.ndim(x) for x in arrays])
     pairs = [_without_repeats(x, term) for x, term in zip(arrays, labels, strict=True)]
     sizes = _sizes([np.shape(x) for x, _ in pairs], [term for _, term in pairs])
     pairs = [_without_ones(x, term, sizes) for x, term in pairs]
@@ -223,7 +296,7 @@ def _arranged(x: Any, labels: Labels, output: Labels) -> Any:
 def _arguments(subscripts: Any, operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     if isinstance(subscripts, str):
         return subscripts, list(operands)
-    return from_lists((subscripts, *operands))
+    return _from_lists((subscripts, *operands))
 
 
 def einsum(
@@ -297,7 +370,7 @@ def einsum_path(
     """
     text, arrays = _arguments(subscripts, operands)
     shapes = [argument_aval("einsum_path", array, i).shape for i, array in enumerate(arrays)]
-    labels, output = parse_subscripts(text, [len(shape) for shape in shapes])
+    labels, output = _parse_subscripts(text, [len(shape) for shape in shapes])
     sizes = _sizes(shapes, labels)
     path = _path(optimize, labels, output, sizes)
     described = f"einsum {text}: " + ", then ".join(map(str, path))
