@@ -182,6 +182,37 @@ def _network(sizes: tuple[int, ...], batch: int) -> Callable[[Library], Made]:
     return make
 
 
+def _dropout(library: Library) -> Made:
+    """The gradient of a network that drops elements after each layer, by keys split from one."""
+    jnp, random, numbers = library.numpy, library.random, _Numbers(library)
+
+    def loss(weights: Any, key: Any, x: Any) -> Any:
+        for w in weights:
+            key, own = random.split(key)
+            kept = random.bernoulli(own, 0.9, x.shape)
+            x = jnp.where(kept, jnp.tanh(x @ w) / 0.9, 0.0)
+        return jnp.mean(x**2)
+
+    weights = [numbers.normal(64, 64) for _ in range(6)]
+    gradient = library.api.value_and_grad(loss)
+    return gradient, (weights, random.PRNGKey(0), numbers.normal(32, 64))
+
+
+def _initialized(library: Library) -> Made:
+    """The parameters of a network of ten layers, drawn by keys that are split layer by layer."""
+    jnp, random = library.numpy, library.random
+
+    def parameters(key: Any) -> Any:
+        layers = []
+        for sizes in pairwise([8, *[32] * 9, 4]):
+            key, first, second = random.split(key, 3)
+            w = random.normal(first, sizes) / jnp.sqrt(sizes[0])
+            layers.append((w, random.uniform(second, sizes[1:], minval=-0.1, maxval=0.1)))
+        return layers
+
+    return parameters, (random.PRNGKey(0),)
+
+
 def _convolutional(library: Library) -> Made:
     jnp, lax, numbers = library.numpy, library.lax, _Numbers(library)
 
@@ -415,6 +446,8 @@ PROGRAMS = (
     Program("Hessian of 64 variables", _hessian, True),
     Program("ranks and quantiles", _ranking, True),
     Program("heat equation by a network", _physics, True),
+    Program("six layers with dropout", _dropout, True),
+    Program("parameters of ten layers", _initialized, False),
     Program("prices of a million options", _options, False),
     Program("network of 8,192 examples", _network((256, 256, 256, 10), 8192), False),
     Program("20 unrolled layers of tanh", chain_program("tanh", 20), False),

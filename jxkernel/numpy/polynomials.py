@@ -299,7 +299,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """Return the roots of a polynomial: the eigenvalues of its companion matrix.
 
     Args:
-      p: a vector of coefficients, the highest power first.
+      p: a vector of coefficients, the highest power first; or a number.
       strip_zeros: whether leading and trailing zeros are taken off first, which needs values
         known now.
 
@@ -308,7 +308,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
       than there are coefficients, and NaN in place of the roots that leading zeros take away.
 
     Raises:
-      ValueError: the coefficients are no vector.
+      ValueError: the coefficients have more than one axis.
       ConcretizationTypeError: they are traced and ``strip_zeros`` is True.
 
     Differentiable where the roots are distinct.
@@ -318,8 +318,11 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     Array([1., 2.], dtype=float32)
     """
     aval = argument_aval("roots", p)
-    if aval.ndim != 1:
+    if aval.ndim > 1:
         raise ValueError(f"roots takes a vector of coefficients, got shape {aval.shape}")
+    if aval.ndim == 0:
+        p = asarray(p).reshape(1)
+        aval = p.aval
     coefficients = cast(p, inexact_dtype(aval.dtype))
     if not strip_zeros:
         return _roots_and_nan(coefficients)

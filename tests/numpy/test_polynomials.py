@@ -47,6 +47,11 @@ def test_no_roots_are_those_of_the_polynomial_1():
     assert (one.shape, one.dtype, float(one)) == ((), np.float32, 1.0)
 
 
+def test_a_number_is_a_polynomial_without_roots():
+    assert jnp.roots(1.0).shape == jnp.roots(2, strip_zeros=False).shape == (0,)
+    assert jnp.roots(jnp.float32(0)).dtype == np.complex64
+
+
 def test_roots_of_no_polynomial():
     assert jnp.roots(np.zeros(3, np.float32)).shape == (0,)
 
