@@ -109,7 +109,8 @@ TABLE = (
     Meant(
         "refused",
         "What is no function, position, dtype or accuracy is refused where it is given.",
-        ours=r"needs a callable|nums(=| is)|got (sig|acc)|takes whole|no dtype|takes True",
+        ours=r"needs a callable|nums(=| is)|got (sig|acc)|takes whole|no dtype|takes True"
+        r"|the size of a slice is",
     ),
     Meant("refused", "Masked arrays are refused by every function.", ours=r"Arrays have no mask"),
     Meant(
@@ -281,7 +282,7 @@ TABLE = (
     Meant(
         "weak",
         "A carry that a loop makes strong is strong where the loop reads it.",
-        made=r"lax\.scan\(",
+        made=r"lax\.scan\(|boxed",
         leaves=_strong,
     ),
     Meant(
@@ -314,6 +315,13 @@ TABLE = (
         "Densities of NaN and of invalid parameters are NaN, and those of large ones exact here.",
         program=r"e\+?[1-9]\d|\d{5}",
         made=_DENSITIES,
+    ),
+    Meant(
+        "value",
+        "A complex number is true unless it is 0, as in NumPy (the page of differences).",
+        program=r"\dj|complex",
+        made=r"\.at\[",
+        leaves=_of("bool"),
     ),
     Meant(
         "value",
@@ -529,7 +537,7 @@ TABLE = (
     Meant(
         "value",
         "A norm has the slope 0 at 0 (the page of differences).",
-        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\bnorm\(",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\b(norm|hypot)\(",
         leaves=_where(lambda a, b: np.isnan(b) & (a == 0)),
     ),
     Meant(

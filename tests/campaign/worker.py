@@ -81,11 +81,11 @@ def run(scope: dict[str, Any], source: str) -> Answer:
 
 
 def _in_time(scope: dict[str, Any], source: str) -> Answer:
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         return run(scope, source)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def main() -> None:
@@ -95,7 +95,7 @@ def main() -> None:
     os.dup2(silence, 1)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGPROF, _too_long)
     scope = names(sys.argv[1])
     gc.freeze()
     # What programs leave is looked through rarely: it was a fifth of their time.
