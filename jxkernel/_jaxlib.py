@@ -6,7 +6,7 @@ including, 0.13.  This module must not know of avals, primitives or tracing.
 
 Facts it holds:
 
-* The ``jax`` package attaches its methods to the same array class: whoever comes second must stop.
+* The ``jax`` package attaches its methods to the same array class: the second to come must stop.
 * C++ INFO lines reach stderr unless ``TF_CPP_MIN_LOG_LEVEL`` is set before the first import.
 * jaxlib 0.10's sharding classes lack ``_to_xla_hlo_sharding``, which placing an array asks for.
 * jaxlib's ``NamedSharding`` hashes and compares in C++, so dispatch of a call on many devices need

@@ -618,7 +618,7 @@ compile_runner: Any = Config(
 )
 """A callable that is given each compilation as a function and returns its result, or None.
 
-Compiling is C++ and takes seconds; whoever must stay responsive meanwhile runs it elsewhere.
+Compiling is C++ and takes seconds; a caller that must stay responsive runs it elsewhere.
 """
 
 module_passes: Any = Config(

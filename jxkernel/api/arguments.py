@@ -87,7 +87,7 @@ def _numbers(value: Any, what: str) -> tuple[int, ...]:
     """Return positions given as one number or several.
 
     Raises:
-      TypeError: they are none.
+      TypeError: one is no integer.
     """
     try:
         return (as_index(value),)
@@ -106,7 +106,7 @@ def _names(value: Any, what: str) -> tuple[str, ...]:
     """Return names given as one string or several.
 
     Raises:
-      TypeError: they are none.
+      TypeError: one is no string.
     """
     try:
         names: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
@@ -411,7 +411,7 @@ def checked_argnums(argnums: Any) -> int | tuple[int, ...]:
     """Return which arguments to differentiate by: a number, or a tuple of numbers.
 
     Raises:
-      TypeError: they are none.
+      TypeError: one is no integer.
     """
     try:
         return as_index(argnums)

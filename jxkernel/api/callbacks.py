@@ -1,7 +1,7 @@
 """Calls of Python functions from compiled programs.
 
 ``pure_callback``, ``io_callback`` and ``debug.callback``: trees of arguments and results
-are taken apart here; the primitives are in ``ops.callback``.
+are taken apart here; the primitives are in ``primitives.callback``.
 """
 
 import warnings
@@ -65,7 +65,7 @@ def pure_callback(
       TypeError: an argument is no array, or the function returns something else than announced.
       ValueError: ``vmap_method`` is none of these, or a 64-bit type is announced and these are off.
       CallbackError: the function raised an exception, which is the cause: a ``JaxRuntimeError``,
-        raised where the result is waited for.
+        raised where the result is awaited.
 
     Its derivative is an error; give one with ``custom_jvp``.
 
@@ -127,7 +127,7 @@ def io_callback(
       TypeError: an argument is no array, or the function returns something else than announced.
       ValueError: a 64-bit type is announced and these are off.
       CallbackError: the function raised an exception, which is the cause: a ``JaxRuntimeError``,
-        raised where the result is waited for.
+        raised where the result is awaited.
 
     Under ``vmap`` it is called for each example; an ordered one is an error there.  So is its
     derivative.
@@ -175,7 +175,7 @@ def debug_callback(
     Raises:
       TypeError: ``callback`` cannot be called.
       CallbackError: the function raised an exception, which is the cause: a ``JaxRuntimeError``,
-        raised where a result of the program, or ``effects_barrier``, is waited for.
+        raised where a result of the program, or ``effects_barrier``, is awaited.
 
     Example:
       >>> import jxkernel as jax

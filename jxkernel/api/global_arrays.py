@@ -83,7 +83,7 @@ def create_device_mesh(
       allow_split_physical_axes: accepted; likewise.
 
     Raises:
-      ValueError: the number of devices is another.
+      ValueError: there are more or fewer devices than the shape has places.
 
     Example:
       >>> from jxkernel.experimental import mesh_utils
@@ -201,7 +201,7 @@ def make_array_from_callback(
       dtype: the dtype; None for that of the parts.
 
     Raises:
-      TypeError: the shape, the sharding, the callback or the dtype is none.
+      TypeError: one of them is no shape, sharding, function or dtype.
       ValueError: a part has another shape than its index says, or not all are keys of one kind.
 
     Example:

@@ -710,7 +710,7 @@ def jit(
         a decorator is returned.
       in_shardings: how the positional arguments are divided over devices: shardings, partition
         specs (under ``set_mesh``) or None, as a tree that is a prefix of theirs.  Arguments that
-        are not bound, or are divided alike over others, are moved; without it each stays.
+        are not committed, or are divided alike over others, are moved; without it each stays.
       out_shardings: the same for the results; where it says nothing XLA decides.
       static_argnums: positions of arguments that are constants of the trace: any hashable value.
       static_argnames: their names.  Where one of the two is left out, it is completed from the

@@ -75,7 +75,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
 
 @contextmanager
 def ensure_compile_time_eval() -> Generator[None]:
-    """Compute at once, inside a function that is traced, whatever no traced value has a part in.
+    """Compute at once, inside a traced function, what does not depend on traced values.
 
     Under ``jit`` everything is staged: ``jnp.arange(3).sum()`` is a traced value there though its
     value is known.  In this block it is an array, whose value Python may ask for.  Operations on

@@ -170,7 +170,7 @@ def reduce(
       computation: combines two values (or trees of values); associative and commutative, for the
         order of combination is not defined.
       dimensions: the axes to reduce; negative ones count from the end.
-      out_sharding: how the results are divided over explicit mesh axes; what operands leave open.
+      out_sharding: how results are divided over explicit mesh axes; where None, operands decide.
 
     Returns:
       a tree like ``operands`` of arrays without the axes.

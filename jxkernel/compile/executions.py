@@ -20,10 +20,10 @@ __all__ = ["LatestOutputs", "latest_outputs", "report_execution", "watch_executi
 
 
 class LatestOutputs:
-    """The outputs of the latest executions, for who must wait until the work under way is done.
+    """The outputs of the latest executions, kept to wait until the work under way is done.
 
-    An output that nobody keeps cannot be waited for otherwise: its array is gone before it exists.
-    None is kept but between ``keep`` and ``clear``.
+    An output that nobody keeps could not be awaited: its array is gone before it exists.
+    Outputs are kept between ``keep`` and ``clear`` alone.
     """
 
     __slots__ = ("_kept",)

@@ -1,6 +1,6 @@
 """Primitives: each operation of the IR is one object that carries all its rules.
 
-A rule is declared beside the primitive, so whoever reads the operation reads its mathematics;
+A rule is declared beside the primitive, so a reader of the operation reads its mathematics;
 the interpreters (``transforms``, ``lowering``) look the rule up on the object and never hold
 tables of their own.  Array data is positional, parameters are keyword-only and hashable, in
 ``bind`` and in every rule.  This module must not know of any interpreter.

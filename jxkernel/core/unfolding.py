@@ -1,8 +1,8 @@
 """Unfolding: how an equation that holds programs runs as calls of them, one after the other.
 
 The ``unfold`` rule of a primitive is a generator: it yields a ``Call`` for each program it runs,
-is sent the call's results, and returns the results of the equation.  Whoever must see every
-equation with its values (the search for the first NaN, the stepper) drives it; ordinary
+is sent the call's results, and returns the results of the equation.  The search for
+the first NaN and the stepper, which must see every equation with its values, drive it; ordinary
 evaluation does not.  It must not know who drives.
 """
 

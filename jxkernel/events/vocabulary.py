@@ -133,7 +133,7 @@ class Reason:
       what: the argument, setting or function that differs, as the user would name it.
       before: its earlier state in words; empty where there was none.
       after: its present state in words; empty where there is none.
-      fix: one line of advice; empty where nothing is to be fixed.
+      fix: one line of advice; empty where there is nothing to fix.
     """
 
     kind: ReasonKind

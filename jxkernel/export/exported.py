@@ -326,7 +326,7 @@ def _read_aval(written: Any, scope: SymbolicScope) -> ShapedArray:
 def deserialize(blob: bytes | bytearray) -> Exported:
     """Return the exported program that ``Exported.serialize`` wrote.
 
-    Reading runs no code of whoever wrote it; calling the program runs the program.
+    Reading runs no code of the writer; calling the program runs the program.
 
     Raises:
       ValueError: these are not such bytes, they are damaged, or they are of a format that this

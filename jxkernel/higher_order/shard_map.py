@@ -11,8 +11,8 @@ An argument that does not name an axis is read by all its devices, so their cota
 With the sum over an axis its own transpose this gives the derivative of the whole.
 
 With ``check_vma`` the types inside say along which axes a value varies, and equations say where
-one value becomes a copy per device (``ops.varying``).  The program itself then sums what belongs
-to one value, and nothing is to be added here: not a share, not a sum.
+one value becomes a copy per device (``primitives.collective.varying``).  The program itself then
+sums what belongs to one value, and this module adds neither a share nor a sum.
 """
 
 from __future__ import annotations

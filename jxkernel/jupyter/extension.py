@@ -244,7 +244,7 @@ class _Loaded:
 
     def _put(self, mapping: dict[Any, Any], key: Any, value: Any) -> None:
         """Set an entry, to be set back to the very object that it was."""
-        # Newer IPythons' registry imports what it lacks; nothing is to be imported here.
+        # Newer IPythons' registry imports what it lacks; this must import nothing.
         before = dict.get(mapping, key, _ABSENT)
         mapping[key] = value
 

@@ -128,7 +128,7 @@ square = unary_function(
 sign = unary_function(
     "sign",
     sign_of,
-    "Return -1, 0 or 1 by the sign of x (x / |x| if complex); NaN of NaN; real derivatives are 0.",
+    "Return -1, 0 or 1 by the sign of x (x / |x| if complex); NaN for NaN; real derivatives are 0.",
     example=("jnp.sign(jnp.array([-2.5, 0.0, 7.0]))", "Array([-1.,  0.,  1.], dtype=float32)"),
 )
 maximum = binary_function(
@@ -252,7 +252,7 @@ floor_divide = binary_function(
     _floor_divide,
     "Return x / y rounded down, in the common dtype.\n\n"
     "Raises:\n  TypeError: x or y is complex.\n\n"
-    "For y = 0 it is that of x / y for floats, and not specified for integers.  "
+    "For y = 0 the result is that of x / y for floats, and not specified for integers.  "
     "The derivative is zero.",
     example=("jnp.floor_divide(jnp.array([7, -7]), 2)", "Array([ 3, -4], dtype=int32)"),
     **_not_boolean,
@@ -260,7 +260,7 @@ floor_divide = binary_function(
 remainder = binary_function(
     "remainder",
     _remainder,
-    "Return the remainder of ``floor_divide``, which has the sign of y; of integers, 0 for y = 0."
+    "Return the remainder of ``floor_divide``, which has the sign of y; for integers 0 where y = 0."
     "\n\nRaises:\n  TypeError: x or y is complex.",
     example=("jnp.remainder(jnp.array([7, -7]), 3)", "Array([1, 2], dtype=int32)"),
     **_not_boolean,
@@ -269,7 +269,7 @@ mod = remainder
 fmod = binary_function(
     "fmod",
     _truncated_remainder,
-    "Return the remainder of x / y that has the sign of x; of integers, 0 for y = 0.\n\n"
+    "Return the remainder of x / y that has the sign of x; for integers 0 where y = 0.\n\n"
     "Raises:\n  TypeError: x or y is complex.",
     example=("jnp.fmod(jnp.array([7, -7]), 3)", "Array([ 1, -1], dtype=int32)"),
     **_not_boolean,
@@ -349,7 +349,7 @@ def power(x: Any, y: Any, /) -> Any:
     Raises:
       TypeError: integers are raised to a negative Python integer.
 
-    Integers wrap; of a negative integer power in an array the result is not specified.  0⁰ is 1.
+    Integers wrap; the result of a negative integer power in an array is not specified.  0⁰ is 1.
     The derivative with respect to x is 0 where y = 0; that with respect to y is 0 where x = 0,
     and NaN for negative real x.
 
@@ -406,7 +406,7 @@ def _heaviside(x: Any, y: Any) -> Any:
 heaviside = binary_function(
     "heaviside",
     _heaviside,
-    "Return 0 for x < 0, y for x = 0, 1 for x > 0; NaN of NaN.",
+    "Return 0 for x < 0, y for x = 0, 1 for x > 0; NaN for NaN.",
     example=(
         "jnp.heaviside(jnp.array([-2.0, 0.0, 2.0]), 0.5)",
         "Array([0. , 0.5, 1. ], dtype=float32)",
@@ -429,7 +429,7 @@ _fmin = binary_function("fmin", _preferred(less.__wrapped__), "")
 
 
 def fmax(x1: Any, x2: Any) -> Any:
-    """Return the greater of two operands; where one is NaN the other.  A tie counts as the second.
+    """Return the greater operand, or the other where one is NaN.  A tie counts as the second.
 
     Args:
       x1: an array or number.
@@ -442,7 +442,7 @@ def fmax(x1: Any, x2: Any) -> Any:
 
 
 def fmin(x1: Any, x2: Any) -> Any:
-    """Return the lesser of two operands; where one is NaN the other.  A tie counts as the second.
+    """Return the lesser operand, or the other where one is NaN.  A tie counts as the second.
 
     Args:
       x1: an array or number.

@@ -28,7 +28,7 @@ def _order(name: str, bitorder: str) -> Any:
 
 
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
-    """Return bytes of which each holds eight elements along an axis as bits.
+    """Return bytes, each of which holds eight elements along an axis as its bits.
 
     Args:
       a: an array of booleans or integers; anything but 0 is a 1.
@@ -36,7 +36,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
       bitorder: whether the first element is the highest (``"big"``) or the lowest bit.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: ``a`` has another dtype.
 
     >>> jnp.packbits(jnp.array([1, 0, 0, 0, 0, 0, 1, 1]))
     Array([131], dtype=uint8)
@@ -72,7 +72,7 @@ def unpackbits(
       bitorder: whether the highest (``"big"``) or the lowest bit comes first.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: ``a`` has another dtype.
 
     >>> jnp.unpackbits(jnp.array([131], jnp.uint8))
     Array([1, 0, 0, 0, 0, 0, 1, 1], dtype=uint8)

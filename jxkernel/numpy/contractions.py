@@ -208,7 +208,7 @@ def matmul(
       b: an array of shape (..., k, n), or (k,); leading axes broadcast.
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Returns:
       an array of shape (..., m, n), without m or n where an operand is a vector.
@@ -351,7 +351,7 @@ def dot(
       b: an array.
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       ShapeMismatchError: the two sizes differ.
@@ -456,7 +456,7 @@ def tensordot(
         axes that pair.
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Returns:
       an array with the other axes of ``a``, then those of ``b``.
@@ -522,7 +522,7 @@ def _tensordot(
 
 @fused
 def kron(a: Any, b: Any) -> Any:
-    """Return the Kronecker product: the array ``a`` with each element times ``b`` in its place.
+    """Return the Kronecker product: ``a``, each element replaced by its product with ``b``.
 
     Args:
       a: an array; the one of lower rank gets axes of size 1 in front.

@@ -192,7 +192,7 @@ def asarray(
       a: as for ``array``.
       dtype: the result's dtype; otherwise that of the data.
       order: ``"K"`` or ``"C"``.
-      copy: True to copy always; host data is copied to the device whatever is said.
+      copy: True to copy always; data on the host is always copied to the device.
       device: a device or a sharding to commit the result to.
       out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 

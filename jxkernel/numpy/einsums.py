@@ -321,7 +321,7 @@ def einsum(
         the one that suits the number of operands, False for left to right, or a path.
       precision: how precisely to multiply; see ``lax.Precision``.
       preferred_element_type: the dtype to sum in and return.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
       _dot_general: what contracts two operands, with the arguments of ``lax.dot_general``; it is
         told the dtype of the result.
 

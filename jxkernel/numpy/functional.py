@@ -92,7 +92,7 @@ def vectorize(
     An argument that is None is handed through; it has no core axes.
 
     Raises:
-      ValueError: the signature is none, or arguments do not fit it.
+      ValueError: the signature cannot be read, or arguments do not fit it.
 
     Derivatives are those of the function.
 

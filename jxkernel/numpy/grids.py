@@ -325,7 +325,7 @@ def ravel_multi_index(
       multi_index: an array of integers for each axis.
       dims: the array's shape.
       mode: out of bounds: ``"clip"``, ``"wrap"``, ``"raise"``, which needs values known now, or
-        ``"ignore"``: as if they were not.
+        ``"ignore"``, which does not look.
       order: ``"C"`` or ``"F"``.
       dtype: the result's dtype; the default integer one where not given.
 

@@ -68,7 +68,7 @@ def bincount(
       weights: what each counts, in place of 1.
       minlength: the least length of the result.
       length: the length, needed while ``x`` is traced; greater numbers are dropped.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       TypeError: ``x`` is not of integers.
@@ -188,7 +188,7 @@ def histogram(
       out_sharding: how the counts are divided over explicit mesh axes.
 
     Raises:
-      ValueError: the weights' shape is another.
+      ValueError: the weights have another shape than the values.
 
     >>> counts, edges = jnp.histogram(jnp.array([0.0, 1.0, 1.5, 4.0]), bins=2)
     >>> counts.tolist(), edges.tolist()

@@ -127,7 +127,7 @@ def _strided(entry: tuple[Any, ...]) -> bool:
 
 
 def _nothing(x: Any, found: "Addresses") -> Any:
-    """Return what positions along an axis of size 0 give: nothing, of none.
+    """Return an empty array: what no positions along an axis of size 0 give.
 
     Raises:
       IndexError: there is a position.

@@ -37,8 +37,8 @@ def delete(
 
     Args:
       arr: an array.
-      obj: an integer, a slice, an array of integers, or a mask; known now, save that one traced
-        integer, or unique ones, will do.
+      obj: an integer, a slice, an array of integers, or a mask; known now, but for a
+        single integer, or several that are promised to be unique.
       axis: the axis; None for the flattened array.
       assume_unique_indices: the caller's promise, which lets traced positions be used.
 

@@ -175,7 +175,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     """Join arrays along axis 1, or 0 if they are of rank 1.
 
     Args:
-      tup: the arrays, of rank 1 at the least once numbers have got an axis.
+      tup: the arrays; numbers are taken as vectors of one element.
       dtype: the result's; the common one where not given.
 
     Raises:

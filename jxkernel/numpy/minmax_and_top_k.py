@@ -1,4 +1,4 @@
-"""Extremes in company: the least and greatest at once, and the first ``k`` in order."""
+"""Several extremes: the least and the greatest at once, and the first ``k`` in order."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def minmax(
       axis: the axes; all where not given.
       out: must be None.
       keepdims: whether the axes stay, with size 1.
-      initial: a bound for both, or a pair of one for each; needed with ``where`` and for axes of
+      initial: one bound for both, or a pair of bounds; needed with ``where`` and for axes of
         size 0.
       where: booleans that broadcast to ``a``; the elements that count.
 
@@ -87,7 +87,7 @@ def top_k(
       values and int32 positions, ``a``'s shape with ``k`` in place of the axis's size.
 
     Raises:
-      ValueError: ``k`` does not fit, the mode is another, or the dtype is complex.
+      ValueError: ``k`` does not fit, there is no such mode, or the dtype is complex.
 
     NaN counts as greater than every number.  Derivatives go to the elements that were taken.
 

@@ -268,7 +268,7 @@ def poly(seq_of_zeros: Any) -> Any:
       where there are none.
 
     Raises:
-      ValueError: the shape is another.
+      ValueError: it is neither a vector nor a square matrix.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.poly(jnp.array([1., 2.]))

@@ -70,8 +70,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
       inplace: must be False: arrays do not change.
 
     Raises:
-      ValueError: ``inplace`` is True, or the mode is another.
-      NotImplementedError: the mode is ``"raise"``, which would have to look at values.
+      ValueError: ``inplace`` is True, or there is no such mode.
+      NotImplementedError: the mode is ``"raise"``, which needs values that are known.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.put(jnp.zeros(3), jnp.array([0, 2]), 5, inplace=False)
@@ -107,7 +107,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
 
     Raises:
       ConcretizationTypeError: the array is traced: the result's shape depends on values.
-      ValueError: ``trim`` is another.
+      ValueError: ``trim`` is none of these.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.trim_zeros(jnp.array([0, 1, 0, 2, 0]))

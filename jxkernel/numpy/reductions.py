@@ -381,7 +381,7 @@ _any = _truth("any", reduce.reduce_or, False)
 def all(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Return whether all elements along axes are nonzero; true of none.
+    """Return whether all elements along axes are nonzero; True where there are none.
 
     Args:
       a: an array or number.
@@ -399,7 +399,7 @@ def all(
 def any(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Return whether an element along axes is nonzero; false of none.  See ``all``.
+    """Return whether any element along axes is nonzero; False where there are none.  See ``all``.
 
     >>> jnp.any(jnp.array([[0, 0], [2, 0]]), axis=1)
     Array([False,  True], dtype=bool)

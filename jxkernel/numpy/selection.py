@@ -126,7 +126,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """Return, for each element of ``a``, the element of the choice of that number.
+    """Return, for each element of ``a``, the element of the choice with that number.
 
     Args:
       a: integers.

@@ -282,7 +282,7 @@ def isin(
       invert: whether to return which are not.
       method: ``"auto"``, ``"sort"``, ``"compare_all"`` or ``"binary_search"``; all give the same.
 
-    NaN is among nothing.
+    NaN equals nothing, so it is not found.
 
     >>> jnp.isin(jnp.array([[1, 2], [3, 4]]), jnp.array([2, 4]))
     Array([[False,  True],
@@ -443,8 +443,8 @@ def intersect1d(
       ar1: an array.
       ar2: an array.
       assume_unique: accepted; it changes nothing.
-      return_indices: whether to return the first position of each in both arrays; those of what
-        fills are the arrays' sizes.
+      return_indices: whether to return the first position of each in both arrays; for fill values
+        these are the arrays' sizes.
       size: how many to return, needed while traced.
       fill_value: what follows the last one; the least of them where not given, 0 if there is none.
 

@@ -137,7 +137,7 @@ def reshape(
       shape: an int or a sequence of ints with the same number of elements; one may be -1.
       order: ``"C"`` reads and writes the last axis fastest, ``"F"`` the first.
       copy: False is accepted only where nothing changes.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       TypeError: the number of elements differs.
@@ -328,11 +328,11 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     Args:
       a: an array.
       axis: the axis to move.
-      start: the axis it shall stand before, negative ones counted from the end; the rank, for
+      start: the axis to put it before, negative ones counted from the end; the rank, for
         the end.
 
     Raises:
-      numpy.exceptions.AxisError: there is no such axis.
+      AxisError: there is no such axis.
 
     >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
     (4, 2, 3)
@@ -435,7 +435,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     Args:
       array: an array or number.
       shape: an int or a sequence of ints.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       ValueError: its shape does not broadcast to that one.

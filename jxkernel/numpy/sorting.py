@@ -276,8 +276,8 @@ def searchsorted(
       v: the values.
       side: ``"left"`` of equal elements, or ``"right"`` of them.
       sorter: the positions that sort ``a``, if it is not sorted.
-      method: ``"scan"``, ``"scan_unrolled"``, ``"sort"`` or ``"compare_all"``; all give the same,
-        and are done by halving, save the last.
+      method: ``"scan"``, ``"scan_unrolled"``, ``"sort"`` or ``"compare_all"``; all give the same;
+        all but the last halve the range again and again.
 
     Returns:
       integers of the shape of ``v``, from 0 to the size of ``a``.

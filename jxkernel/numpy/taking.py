@@ -331,8 +331,8 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
     Args:
       a: an array.
-      size: how many to return; the first ones, or with ``fill_value`` past the last.  Needed
-        while traced.
+      size: how many to return: the first ones, and ``fill_value`` after the last.  Needed while
+        traced.
       fill_value: a number, or a tuple of one for each axis; 0 where not given.
 
     Raises:
@@ -460,7 +460,7 @@ def repeat(
       axis: the axis; None for the flattened array.
       total_repeat_length: the result's length, needed while ``repeats`` is traced: what is beyond
         is cut off, what is missing repeats the last part.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       ConcretizationTypeError: ``repeats`` is traced and no length given.

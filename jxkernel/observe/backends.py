@@ -11,7 +11,7 @@ How to call it, from a widget or over a comm::
 A change is a ``BackendChange`` or a mapping with its fields; what is left out stays. ``preview``
 changes nothing and starts nothing. ``apply`` does all of a change or nothing. Both raise ValueError
 for a change that makes no sense, with a sentence for the user. Each setting that changed is told
-by an event ``SettingChanged``, whoever changed it: listen to that to follow. Any thread may call.
+by an event ``SettingChanged``, by any cause: listen to that to follow. Any thread may call.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A call of a compiled function returns before its result exists. So three times are measured:
 *dispatch*, until the call returns; *latency*, until the result of one call exists; *pipelined*, of
-one call among many of which only the last is waited for. What is traced and compiled before them
-is told apart.
+one call among many, where only the last result is awaited. Tracing and compiling before them
+are told apart.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Benchmark:
       programs: how many executables a call runs.
       latency: until the result of a call exists.
       dispatch: until a call returns.
-      pipelined: of one call among many, of which only the last is waited for.
+      pipelined: of one call among many, where only the last result is awaited.
       trace_time: tracing before the first call, 0.0 where nothing was left to do.
       lower_time: lowering.
       compile_time: compiling with XLA, or loading from the disk cache.

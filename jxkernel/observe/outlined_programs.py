@@ -42,7 +42,7 @@ def walk_kept(token: str) -> Iterator[Any]:
 
 
 def kept_program(token: str) -> tuple[str, ClosedJaxpr]:
-    """Return the title of an outline, and the program that it is of.
+    """Return the title of an outline, and the program that it shows.
 
     Args:
       token: that of the outline.

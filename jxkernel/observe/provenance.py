@@ -433,7 +433,7 @@ class _Stacked:
 
 
 def _known(notes: CodeNotes) -> Mapping[str, Any]:
-    """What names stand for at the entry of a function; of objects that it is of, the lasting."""
+    """What names stand for at the entry of a function; ``self`` where the session names it."""
     namespace, entered = notes.namespace, notes.entered
     owner = entered.get("self")
     if owner is not None and not any(value is owner for value in namespace.values()):

@@ -289,7 +289,7 @@ def gumbel(
       out_sharding: how the result is divided: a sharding, or a spec under ``set_mesh``.
 
     Raises:
-      ValueError: another mode.
+      ValueError: there is no such mode.
 
     >>> from jxkernel import random
     >>> random.gumbel(random.key(0), (2,), mode="high").shape

@@ -87,7 +87,7 @@ def bernoulli(
 
     Raises:
       TypeError: ``p`` is complex.
-      ValueError: another mode.
+      ValueError: there is no such mode.
 
     >>> from jxkernel import random
     >>> random.bernoulli(random.key(0), 1.0, (2,))
@@ -293,7 +293,7 @@ def categorical(
 
     Raises:
       ValueError: the shape does not end so, there are not enough categories to draw without
-        replacement, or the mode is another.
+        replacement, or there is no such mode.
 
     >>> import jxkernel as jx
     >>> jx.random.categorical(jx.random.key(0), jx.numpy.array([0.0, 100.0]))

@@ -1,7 +1,7 @@
 """DLPack: sharing an array's memory with other libraries, both ways (the DLPack 1.0 protocol).
 
 On the CPU nothing is copied where the other side's memory is aligned and in C order.  Shared
-memory may be changed by whoever owns it; arrays here are never written to.
+memory may be changed by its owner; arrays here are never written to.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A callback runs inside a compiled program, often in a thread of the runtime and after the call
 that dispatched it has returned.  The runtime carries an exception as text: the result it belongs
-to, and everything computed from that, fails with the text when it is waited for.  So the
+to, and everything computed from that, fails with the text when it is awaited.  So the
 exception itself is kept here under a number, the number travels in the text, and ``surfacing``
 raises the exception, with the user's own traceback, where the text comes out.
 

@@ -115,7 +115,7 @@ def effects_barrier() -> None:
     Results of programs that call no Python function are not waited for.
 
     Raises:
-      CallbackError: a callback raised an exception that nobody has met yet: the first such one is
+      CallbackError: a callback raised an exception that was not raised here yet: the first one is
         the cause, with a note for each further one.
       BaseException: an interrupt in a callback, or a result of one that is not what it must be.
 

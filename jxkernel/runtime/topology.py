@@ -198,7 +198,7 @@ def host_count(backend: str | Any | None = None) -> int:
 def live_arrays(platform: str | None = None) -> list[Any]:
     """Return the arrays whose memory on a platform's devices is held now.
 
-    Those are among them that were made before the platform got another number of devices.
+    They include arrays made before the platform got another number of devices.
 
     Args:
       platform: the platform's name; the default one where not given.

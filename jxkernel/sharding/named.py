@@ -46,9 +46,9 @@ class NamedSharding(NamedShardingBase):
 
     Raises:
       TypeError: an argument is of another kind.
-      ValueError: the spec names an axis that the mesh has not, or one twice, or puts off sums over
-        one that is not explicit.
-      NotImplementedError: the spec puts off what is no sum.
+      ValueError: the spec names an axis that the mesh does not have, or one twice, or puts off
+        sums over one that is not explicit.
+      NotImplementedError: the spec puts off something other than sums.
 
     Where the spec puts off sums (``unreduced``) the value is the sum of what the devices hold along
     these axes, and no device holds a part of it.

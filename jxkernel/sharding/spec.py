@@ -122,7 +122,7 @@ class PartitionSpec:
     Args:
       *partitions: the entries, in the order of the axes.
       unreduced: mesh axes over which the sum of the devices' values is put off.  A spec may say
-        so; no sharding takes one that does.
+        so; a sharding takes one over explicit axes alone.
       reduced: mesh axes over which that of cotangents is; likewise.
       unreduced_kind: what is put off; sums, where ``unreduced`` names axes.
 

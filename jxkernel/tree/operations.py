@@ -136,7 +136,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
         is_leaf: which nodes of ``tree`` count as leaves.
 
     Raises:
-        ValueError: if ``tree`` is no prefix of one of ``rest``; the message says where they part.
+        ValueError: if ``tree`` is no prefix of one of ``rest``; the message says where they differ.
 
     >>> from jxkernel import tree
     >>> tree.map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
@@ -310,16 +310,15 @@ def tree_transpose(
 
     Args:
         outer_treedef: the structure of the outer tree.
-        inner_treedef: the structure that each of its leaves is to have; by default that of the
-            first one.
+        inner_treedef: the structure of each of its leaves; by default that of the first one.
         pytree_to_transpose: the tree.
 
     Returns:
         A tree of structure ``inner_treedef`` whose leaves have the structure ``outer_treedef``.
 
     Raises:
-        TypeError: if the tree has not the structure of the one within the other; the message says
-            where they part.
+        TypeError: if the tree does not have the one structure within the other; the message says
+            where they differ.
         ValueError: if ``outer_treedef`` is no prefix of the tree and ``inner_treedef`` is None.
 
     >>> from jxkernel import tree
@@ -361,7 +360,7 @@ def _transpose_message(expected: PyTreeDef, tree: Any) -> str:
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Return whether no element is a node, or ``is_leaf`` is true of each that is one.
+    """Return whether each element is a leaf: no node, or a node that ``is_leaf`` calls one.
 
     Raises:
         TypeError: if ``is_leaf`` is no function.

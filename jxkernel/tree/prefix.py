@@ -64,7 +64,7 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
 
 @record()
 class Mismatch:
-    """One place where two trees part.
+    """One place where two trees differ.
 
     Attributes:
         path: the keys from the root to that place.
@@ -168,7 +168,7 @@ def mismatches(
         tree: the tree to compare with it.
         is_leaf: which nodes of ``tree`` count as leaves.
         exact: refuse a subtree where ``treedef`` has a leaf, which otherwise is a prefix.
-        by: the registry that ``treedef`` is of.
+        by: the registry of ``treedef``.
 
     >>> from jxkernel import tree
     >>> found = next(tree.mismatches(tree.structure({"a": 0}), {"b": 0}))
@@ -213,7 +213,7 @@ def _mismatches(
 def structure_mismatch(
     expected: PyTreeDef, found: PyTreeDef, *, by: pytree.PyTreeRegistry = registry
 ) -> Mismatch:
-    """Return the first place where a structure departs from another, which it is not equal to.
+    """Return the first place where a structure departs from another that it is unequal to.
 
     >>> from jxkernel import tree
     >>> tree.structure_mismatch(tree.structure((0, 0)), tree.structure(0)).found
@@ -264,10 +264,10 @@ def flatten_up_to(
         tree: any tree.
         first: what ``treedef`` is called in the error.
         second: what ``tree`` is called there.
-        by: the registry that ``treedef`` is of.
+        by: the registry of ``treedef``.
 
     Raises:
-        ValueError: if ``treedef`` is no prefix of ``tree``; the message says where they part.
+        ValueError: if ``treedef`` is no prefix of ``tree``; the message says where they differ.
 
     >>> from jxkernel import tree
     >>> tree.flatten_up_to(tree.structure([0, 0]), [(1, 2), {"a": 3}])

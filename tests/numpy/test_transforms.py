@@ -25,7 +25,7 @@ STEP = 1e-5
 CONSTANT = {
     "unique": "how many values there are depends on them",
     "trim_zeros": "how many values there are depends on them",
-    "roots": "leading zeros are counted; differentiated in test_fitting",
+    "roots": "leading zeros are counted; differentiated in test_polynomials",
 }
 """Functions whose floating operands must be known, and why."""
 

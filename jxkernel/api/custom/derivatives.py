@@ -174,7 +174,7 @@ class _Custom(Carrier):
 
 @record()
 class _Bound:
-    """A call that is being bound: what it is of, where its results go, and its operands."""
+    """A call that is being bound: what it calls, where its results go, and its operands."""
 
     call: CustomCall
     results: "_Results"

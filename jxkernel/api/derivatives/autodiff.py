@@ -80,7 +80,7 @@ def grad(
         ``argnums`` does not fit.
 
     For complex arguments of a real function it is the conjugate of the direction of steepest
-    ascent, as in the field.
+    ascent, as is usual.
 
     >>> import jxkernel as jx
     >>> from jxkernel import numpy as jnp
@@ -556,7 +556,7 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
       fun: the function.
       primals: a tuple or list, one tree of arrays per positional argument.
       tangents: the direction, of the same structure, shapes and (tangent) dtypes.  That of a
-        reference is another reference, to which the tangents are written of what is written to it.
+        reference is another reference, which gets the tangents of what is written to the first.
       has_aux: whether ``fun`` returns (value, anything else).
 
     Returns:
@@ -633,8 +633,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Args:
       fun: the function.
-      *primals: the point.  The tangent of a reference is another reference, to which the tangents
-        are written of what was written to it.
+      *primals: the point.  The tangent of a reference is another reference, which gets the
+        tangents of what is written to the first.
       has_aux: whether ``fun`` returns (value, anything else).
 
     Returns:

@@ -11,7 +11,7 @@ __all__ = ["reset_cache", "set_cache_dir"]
 def set_cache_dir(path: str) -> None:
     """Keep compiled programs in a folder: ``config.update("jax_compilation_cache_dir", path)``.
 
-    Whoever may write to the folder may run code in this process.
+    Who may write to the folder may run code in this process.
 
     Args:
       path: the folder, made when first written to.

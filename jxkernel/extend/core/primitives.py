@@ -1,6 +1,6 @@
 """Every primitive under one roof, for code that looks at the equations of jaxprs.
 
-A façade: it re-exports.  A call of a program is an equation of ``jit`` here, whoever called, so
+A façade: it re-exports.  A call of a program is always an equation of ``jit`` here, so
 ``call_p`` and ``closed_call_p`` are kinds of equations that no program has.
 """
 

@@ -89,7 +89,7 @@ def shortage_view(found: Shortage, token: str) -> View:
 
     Args:
       found: what was asked for, and what holds memory.
-      token: of the session that it is of.
+      token: names the session that it shows.
     """
     text = f"To free memory: %jx free {', '.join(one.name for one in found.offered)}"
     offered = [{"name": one.name, "bytes": one.bytes} for one in found.offered]

@@ -1,4 +1,4 @@
-"""Jitted functions are watched as they are traced, whoever calls them: a cell or a script's file.
+"""Jitted functions are watched as they are traced, called by a cell or by a script's file.
 
 The bus tells when a trace begins and when it ends, in the thread that traces. In between the names
 of the user's functions are noted, as in a cell under ``%%jit``.
@@ -22,7 +22,7 @@ second is spent on them, and a trace of so many takes several."""
 
 
 class _Under(threading.local):
-    """The watch of this thread, and the trace that it is of."""
+    """The watch of this thread, and the trace that it watches."""
 
     names: NameWatch | None = None
     begun: CacheMiss | None = None

@@ -115,7 +115,7 @@ class TimingMagics(Magics):
 
             %time [--no-raise-error] [--no-sync] statement
 
-        Time that went into tracing and compiling is told apart. Nothing is waited for between
+        Time that went into tracing and compiling is told apart. No result is awaited between
         statements, so work that overlaps is measured as such. `--no-sync` does not wait.
         """
         words = _split(line, "")

@@ -57,7 +57,7 @@ class Measurement:
       warm: what was traced, lowered and compiled before the figures; None before the first loop.
       dispatch_ns: median time until the timed code returned.
       latency_ns: median time until its results existed.
-      pipelined_ns: time of one loop among many, when only the end is waited for.
+      pipelined_ns: time of one loop among many, when only the end is awaited.
       measures_time: whether the clock is a wall clock; a CPU clock cannot see waits.
       recorder: records what is built.
       singles: for each run of a single loop the seconds until it returned, and until its results

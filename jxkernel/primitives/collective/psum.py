@@ -589,7 +589,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
 
     Raises:
       NameError: a name is not bound here.
-      ValueError: ``to`` is another word, or the value is of a kind that cannot be taken so.
+      ValueError: ``to`` is none of these, or the value cannot be taken so.
 
     >>> import jxkernel as jx
     >>> from jxkernel import lax, numpy as jnp

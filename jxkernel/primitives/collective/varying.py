@@ -18,7 +18,7 @@ nobody has to be told: a share is what a device has.  ``manual_cast`` goes betwe
     reduced     from one value to one whose cotangent is that       transpose: psum_invariant
     share       from one value to a sum that is put off             transpose: same
     same        from one whose cotangent is put off to a plain one  transpose: share
-    varying     from a sum that is put off to its shares, for who sums them; transpose: reduced
+    varying     from a sum that is put off to its shares, which code then sums; transpose: reduced
 
 (The rule of efficient transposition in shard_map: see the docs of JAX, "varying manual axes".)
 

@@ -76,7 +76,7 @@ def dot_general(
       dimension_numbers: ``((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))``.
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Returns:
       an array with the batch axes, then the left operand's other axes, then the right's.

@@ -63,7 +63,7 @@ def ragged_dot(
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
       group_offset: the first group to compute; not supported.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Returns:
       an (m, n) matrix.
@@ -117,7 +117,7 @@ def ragged_dot_general(
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
       group_offset: the first group to compute; not supported.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       TypeError: shapes, dtypes or dimension numbers do not fit.

@@ -152,7 +152,7 @@ def conv_general_dilated(
         the kernel's output features.
       precision: how precisely float32 is multiplied on hardware that could be less precise.
       preferred_element_type: the dtype of sums and result; the operands' where not given.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       TypeError: dtypes differ, or a count does not divide its axis.

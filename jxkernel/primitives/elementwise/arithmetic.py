@@ -85,7 +85,7 @@ def neg(x: Any) -> Any:
       x: an array of a number dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.neg(jnp.array([3, -7])).tolist()
@@ -156,7 +156,7 @@ def sub(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -241,7 +241,7 @@ def div(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     Integers divided by zero give -1 (all bits set), and the least integer divided by -1 itself.
@@ -263,7 +263,7 @@ def reciprocal(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.reciprocal(jnp.array([4.0, -0.5])).tolist()
@@ -305,7 +305,7 @@ def rem(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     Integers: x where y is zero.  The derivative with respect to y is minus the quotient rounded
@@ -336,7 +336,7 @@ def square(x: Any) -> Any:
       x: an array of a number dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.square(jnp.array([-3, 5])).tolist()
@@ -373,7 +373,7 @@ def one_minus_square(x: Any) -> Any:
       x: an array of a number dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.one_minus_square(jnp.array([0.5, 2.0])).tolist()
@@ -407,7 +407,7 @@ def mulhi(x: Any, y: Any, /) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp

@@ -57,7 +57,7 @@ def bitwise_not(x: Any) -> Any:
       x: an array of an integer dtype or of booleans, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.bitwise_not(jnp.array([0, 5])).tolist()
@@ -74,7 +74,7 @@ def bitwise_and(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -92,7 +92,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -110,7 +110,7 @@ def bitwise_xor(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -172,7 +172,7 @@ def shift_left(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     StableHLO ``shift_left``.
@@ -192,7 +192,7 @@ def shift_right_logical(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     StableHLO ``shift_right_logical``.
@@ -212,7 +212,7 @@ def shift_right_arithmetic(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     If y is negative or too far all bits of the result are that bit.  StableHLO
@@ -248,7 +248,7 @@ def population_count(x: Any) -> Any:
       x: an array of an integer dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.population_count(jnp.array([0, 7, 40])).tolist()
@@ -280,7 +280,7 @@ def clz(x: Any) -> Any:
       x: an array of an integer dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     StableHLO ``count_leading_zeros``.
 

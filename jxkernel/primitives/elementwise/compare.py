@@ -144,7 +144,7 @@ def _different_words(name: str, x: ExtendedArray, y: ExtendedArray) -> Any:
 
 
 def ne(x: Any, y: Any) -> Any:
-    """Return whether x ≠ y, for any dtype; true of NaN.  StableHLO ``compare``.
+    """Return whether x ≠ y, for any dtype; true for NaN.  StableHLO ``compare``.
 
     Args:
       x: an array of any dtype, or a number.
@@ -164,14 +164,14 @@ def ne(x: Any, y: Any) -> Any:
 
 
 def lt(x: Any, y: Any) -> Any:
-    """Return whether x < y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``.
+    """Return whether x < y, for real and boolean dtypes; false for NaN.  StableHLO ``compare``.
 
     Args:
       x: an array of a real dtype or of booleans, or a number.
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -182,14 +182,14 @@ def lt(x: Any, y: Any) -> Any:
 
 
 def le(x: Any, y: Any) -> Any:
-    """Return whether x ≤ y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``.
+    """Return whether x ≤ y, for real and boolean dtypes; false for NaN.  StableHLO ``compare``.
 
     Args:
       x: an array of a real dtype or of booleans, or a number.
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -200,14 +200,14 @@ def le(x: Any, y: Any) -> Any:
 
 
 def gt(x: Any, y: Any) -> Any:
-    """Return whether x > y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``.
+    """Return whether x > y, for real and boolean dtypes; false for NaN.  StableHLO ``compare``.
 
     Args:
       x: an array of a real dtype or of booleans, or a number.
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -218,14 +218,14 @@ def gt(x: Any, y: Any) -> Any:
 
 
 def ge(x: Any, y: Any) -> Any:
-    """Return whether x ≥ y, for real and boolean dtypes; false of NaN.  StableHLO ``compare``.
+    """Return whether x ≥ y, for real and boolean dtypes; false for NaN.  StableHLO ``compare``.
 
     Args:
       x: an array of a real dtype or of booleans, or a number.
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp

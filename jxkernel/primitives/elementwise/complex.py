@@ -76,7 +76,7 @@ def real(x: Any) -> Any:
       x: an array of a complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.real(jnp.array([1 + 2j, 3 - 1j])).tolist()
@@ -105,7 +105,7 @@ def imag(x: Any) -> Any:
       x: an array of a complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.imag(jnp.array([1 + 2j, 3 - 1j])).tolist()
@@ -145,7 +145,7 @@ def complex(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -191,7 +191,7 @@ def conj(x: Any) -> Any:
       x: an array of dtype float32 or float64, or of a complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     Linear over the reals.
 
@@ -237,13 +237,13 @@ sign_p = unary("sign", NUMERIC, lower=_sign_lower, reference=np.sign, jvp=_sign_
 
 
 def sign(x: Any) -> Any:
-    """Return -1, 0 or 1 by the sign of x, and x / |x| for complex x; NaN of NaN, -0.0 of -0.0.
+    """Return -1, 0 or 1 by the sign of x, and x / |x| for complex x; NaN for NaN, -0.0 of -0.0.
 
     Args:
       x: an array of a number dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     The derivative of real numbers is zero, and that of complex ones zero at 0.  StableHLO
     ``sign``.
@@ -295,7 +295,7 @@ def abs(x: Any) -> Any:
       x: an array of a signed, floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     The derivative at 0 is 0.  StableHLO ``abs``.
 

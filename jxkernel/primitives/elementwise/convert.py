@@ -63,7 +63,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     Args:
       operand: an array or a number.
       new_dtype: a dtype, or what names one.
-      weak_type: whether the result's dtype shall yield to the dtypes it meets.
+      weak_type: whether the result's dtype yields to the dtypes it meets.
 
     Raises:
       OverflowError: it is a Python integer that the integer dtype cannot hold.

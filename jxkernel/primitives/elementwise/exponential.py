@@ -80,7 +80,7 @@ def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -133,7 +133,7 @@ def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -160,7 +160,7 @@ def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -185,7 +185,7 @@ def log(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -212,7 +212,7 @@ def log2(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -239,7 +239,7 @@ def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -268,7 +268,7 @@ def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     The derivative at 0 is infinite.  StableHLO ``sqrt``.
 
@@ -300,7 +300,7 @@ def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -328,7 +328,7 @@ def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     The derivative at 0 is infinite.  StableHLO ``cbrt``.
 
@@ -429,7 +429,7 @@ def pow(x: Any, y: Any) -> Any:
       y: an array of the same dtype or of an integer dtype, or a number.
 
     Raises:
-      TypeError: the dtypes are others.
+      TypeError: an operand has another dtype.
 
     0⁰ is 1.  The derivative with respect to x is 0 where y = 0, even at x = 0; that with respect
     to y is 0 where x = 0, and NaN for negative real x.  StableHLO ``power``.
@@ -468,7 +468,7 @@ def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     StableHLO ``logistic``.
 

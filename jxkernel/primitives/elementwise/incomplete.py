@@ -455,7 +455,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
       x: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     >>> import numpy as np
@@ -486,7 +486,7 @@ def igamma(a: Any, x: Any) -> Any:
       x: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     NaN for negative a or x.  Differentiable in both.
@@ -519,7 +519,7 @@ def igammac(a: Any, x: Any) -> Any:
       x: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     NaN for negative a or x.  Differentiable in both.
@@ -554,7 +554,7 @@ def random_gamma_grad(a: Any, x: Any) -> Any:
       x: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     It is the derivative at a constant value of the distribution function (implicit

@@ -41,7 +41,7 @@ def floor(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.floor(jnp.array([1.2, -1.2])).tolist()
@@ -60,7 +60,7 @@ def ceil(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.ceil(jnp.array([1.2, -1.2])).tolist()
@@ -133,7 +133,7 @@ def is_finite(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan])).tolist()
@@ -184,7 +184,7 @@ def nextafter(x1: Any, x2: Any) -> Any:
       x2: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     By the numbers' bits, denormal numbers included; of 8 bits CHLO ``next_after``.

@@ -74,7 +74,7 @@ def erf(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -106,7 +106,7 @@ def erfc(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -132,7 +132,7 @@ def erf_inv(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -219,7 +219,7 @@ def lgamma(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     CHLO ``lgamma``, and near 1 and 2 a series.
 
@@ -247,7 +247,7 @@ def digamma(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -277,7 +277,7 @@ def polygamma(m: Any, x: Any) -> Any:
       x: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     Not differentiable in m.  CHLO ``polygamma``.
@@ -359,7 +359,7 @@ def zeta(x: Any, q: Any) -> Any:
       q: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     The derivative in x is -inf at 1 and NaN below.  CHLO ``zeta``.
@@ -475,7 +475,7 @@ def bessel_i0e(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -514,7 +514,7 @@ def bessel_i1e(x: Any) -> Any:
       x: an array of a floating dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     CHLO ``bessel_i1e``.
 

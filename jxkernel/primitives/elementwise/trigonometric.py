@@ -132,7 +132,7 @@ def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -160,7 +160,7 @@ def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -188,7 +188,7 @@ def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -216,7 +216,7 @@ def asin(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     CHLO ``asin``.
 
@@ -244,7 +244,7 @@ def acos(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     CHLO ``acos``.
 
@@ -272,7 +272,7 @@ def atan(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -321,7 +321,7 @@ def atan2(x: Any, y: Any) -> Any:
       y: another of the same dtype and shape; a scalar may stand beside any shape.
 
     Raises:
-      TypeError: the dtype is another, or there are two.
+      TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
     Of complex numbers the result is -i log((y + i x) / √(x² + y²)), NaN where x² + y² = 0.  The
@@ -381,7 +381,7 @@ def sinh(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -407,7 +407,7 @@ def cosh(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -434,7 +434,7 @@ def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
       accuracy: how exact the result must be: a ``Tolerance`` or an ``AccuracyMode``.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -478,7 +478,7 @@ def asinh(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -505,7 +505,7 @@ def acosh(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     CHLO ``acosh``.
 
@@ -533,7 +533,7 @@ def atanh(x: Any) -> Any:
       x: an array of a floating or complex dtype, or a number.
 
     Raises:
-      TypeError: the dtype is another.
+      TypeError: the operand has another dtype.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

@@ -122,7 +122,7 @@ def checked_numbers(name: str, kind: type[Numbers], dimension_numbers: Any) -> N
     """Return the dimension numbers that the function ``name`` was given, of ints alone.
 
     Raises:
-      TypeError: they are none.
+      TypeError: they hold something else.
     """
     if not isinstance(dimension_numbers, (GatherDimensionNumbers, ScatterDimensionNumbers)):
         raise TypeError(

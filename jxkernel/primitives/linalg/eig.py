@@ -265,7 +265,7 @@ def schur(
     Raises:
       ValueError: the matrices are not square.
       TypeError: the dtype has no kernel.
-      NotImplementedError: eigenvalues shall be ordered.
+      NotImplementedError: an order of eigenvalues is asked for.
 
     Not differentiable.  LAPACK ``gees``.
 

@@ -235,7 +235,7 @@ def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
       operand: an array of a number dtype or of booleans; complex numbers are ordered by their
         real, then their imaginary parts.
       axes: the axes to reduce, non-negative and distinct.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       ValueError: an axis does not exist or is named twice.

@@ -59,7 +59,7 @@ def broadcast_in_dim(
       broadcast_dimensions: for each axis of ``operand``, the axis of the result it becomes; its
         size is 1 or that of the result's axis.  Where they do not increase, ``operand`` is
         transposed first.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       ValueError: the dimensions do not fit.
@@ -173,7 +173,7 @@ def reduce_sum(operand: Any, axes: tuple[int, ...], *, out_sharding: Any = None)
     Args:
       operand: an array of a numeric dtype.
       axes: the axes to sum over, non-negative and distinct.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       ValueError: an axis is out of range or repeated.

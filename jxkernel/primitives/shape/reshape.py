@@ -64,7 +64,7 @@ def reshape(
       operand: an array of any dtype.
       new_sizes: the result's shape.
       dimensions: an order of the operand's axes in which to read it, if not its own.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     Raises:
       TypeError: the sizes differ, or ``dimensions`` is no permutation.
@@ -236,7 +236,7 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
     Args:
       operand: an array.
       sizes: the sizes of the new axes.
-      out_sharding: how the result is divided over explicit mesh axes; what operands leave open.
+      out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast(jnp.array([1, 2]), (2,)).tolist()

@@ -60,7 +60,7 @@ def mode(
 
     Raises:
       ValueError: there is no such policy.
-      NotImplementedError: the policy is another.
+      NotImplementedError: the policy is not supported.
 
     >>> import jxkernel as jx
     >>> jx.scipy.stats.mode(jx.numpy.array([1, 2, 2])).mode
@@ -130,7 +130,7 @@ def rankdata(
 
     Raises:
       ValueError: there is no such method or policy.
-      NotImplementedError: the policy is another.
+      NotImplementedError: the policy is not supported.
 
     >>> import jxkernel as jx
     >>> jx.scipy.stats.rankdata(jx.numpy.array([3.0, 1.0, 3.0]))
@@ -174,7 +174,7 @@ def sem(
 
     Raises:
       ValueError: there is no such policy.
-      NotImplementedError: the policy is another.
+      NotImplementedError: the policy is not supported.
 
     >>> import jxkernel as jx
     >>> jx.scipy.stats.sem(jx.numpy.array([1.0, 3.0])).round(4)
