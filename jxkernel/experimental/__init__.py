@@ -16,11 +16,13 @@ __all__ = [
     "hijax",
     "io_callback",
     "jet",
+    "key_reuse",
     "layout",
     "mesh_utils",
     "multihost_utils",
     "ode",
     "pallas",
+    "random",
     "serialize_executable",
     "sparse",
     "xla_metadata",
@@ -35,11 +37,13 @@ if TYPE_CHECKING:
         compilation_cache,
         hijax,
         jet,
+        key_reuse,
         layout,
         mesh_utils,
         multihost_utils,
         ode,
         pallas,
+        random,
         serialize_executable,
         sparse,
         xla_metadata,
@@ -47,8 +51,8 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
-        "array_serialization checkify colocated_python compilation_cache hijax jet layout "
-        "mesh_utils multihost_utils ode pallas pjit serialize_executable shard_map sparse "
-        "xla_metadata"
+        "array_serialization checkify colocated_python compilation_cache hijax jet "
+        "key_reuse layout mesh_utils multihost_utils ode pallas pjit random "
+        "serialize_executable shard_map sparse xla_metadata"
     ),
 )
