@@ -25,7 +25,13 @@ from jxkernel.primitives.callback import (
 from jxkernel.runtime.host_calls import HostFunction
 from jxkernel.tree import physical
 
-__all__ = ["bind_debug_callback", "debug_callback", "io_callback", "pure_callback"]
+__all__ = [
+    "announced_aval",
+    "bind_debug_callback",
+    "debug_callback",
+    "io_callback",
+    "pure_callback",
+]
 
 
 @filtered
@@ -255,7 +261,7 @@ def _prepared(
     leaves, in_tree = physical.flatten((args, kwargs))
     leaf_avals(kind, "arguments", leaves, in_tree)
     announced_leaves, out_tree = physical.flatten(announced)
-    avals = tuple([_announced_aval(kind, leaf) for leaf in announced_leaves])
+    avals = tuple([announced_aval(kind, leaf) for leaf in announced_leaves])
 
     def call(arrays: Sequence[Any]) -> list[Any]:
         positional, named = in_tree.unflatten(arrays)
@@ -270,7 +276,13 @@ def _prepared(
     return leaves, HostFunction(call, name), avals, out_tree
 
 
-def _announced_aval(kind: str, leaf: Any) -> ShapedArray:
+def announced_aval(kind: str, leaf: Any) -> ShapedArray:
+    """Return the type that a leaf of ``result_shape_dtypes`` announces.
+
+    Raises:
+      TypeError: it has no shape and dtype.
+      ValueError: it is of a 64-bit type, and these are off.
+    """
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
     if shape is None or dtype is None:
         raise TypeError(

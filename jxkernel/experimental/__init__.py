@@ -10,9 +10,11 @@ from jxkernel.api.callbacks import io_callback
 
 __all__ = [
     "array_serialization",
+    "buffer_callback",
     "checkify",
     "colocated_python",
     "compilation_cache",
+    "compute_on",
     "hijax",
     "io_callback",
     "jet",
@@ -21,8 +23,10 @@ __all__ = [
     "mesh_utils",
     "multihost_utils",
     "ode",
+    "overlap",
     "pallas",
     "random",
+    "scheduling_groups",
     "serialize_executable",
     "sparse",
     "xla_metadata",
@@ -32,9 +36,11 @@ __all__ = [
 if TYPE_CHECKING:
     from jxkernel.experimental import (
         array_serialization,
+        buffer_callback,
         checkify,
         colocated_python,
         compilation_cache,
+        compute_on,
         hijax,
         jet,
         key_reuse,
@@ -42,8 +48,10 @@ if TYPE_CHECKING:
         mesh_utils,
         multihost_utils,
         ode,
+        overlap,
         pallas,
         random,
+        scheduling_groups,
         serialize_executable,
         sparse,
         xla_metadata,
@@ -51,8 +59,9 @@ if TYPE_CHECKING:
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
-        "array_serialization checkify colocated_python compilation_cache hijax jet "
-        "key_reuse layout mesh_utils multihost_utils ode pallas pjit random "
-        "serialize_executable shard_map sparse xla_metadata"
+        "array_serialization buffer_callback checkify colocated_python compilation_cache "
+        "compute_on hijax jet key_reuse layout mesh_utils multihost_utils ode overlap "
+        "pallas pjit random scheduling_groups serialize_executable shard_map sparse "
+        "xla_metadata"
     ),
 )

@@ -150,9 +150,9 @@ class StatefulPRNG:
         return [StatefulPRNG(made, new_ref(0)) for made in self.key(n_children)]
 
 
-def _flatten(rng: StatefulPRNG) -> tuple[tuple[Any, Any], None]:
-    keys = (tree.GetAttrKey("_base_key"), tree.GetAttrKey("_counter"))
-    return tuple(zip(keys, (rng._base_key, rng._counter), strict=True)), None
+def _flatten(rng: StatefulPRNG) -> tuple[tuple[tuple[Any, Any], ...], None]:
+    base_key, counter = tree.GetAttrKey("_base_key"), tree.GetAttrKey("_counter")
+    return ((base_key, rng._base_key), (counter, rng._counter)), None
 
 
 def _unflatten(_: None, children: Sequence[Any]) -> StatefulPRNG:
