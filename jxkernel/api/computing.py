@@ -169,9 +169,10 @@ def program_order(
             exclude_argnames=exclude_argnames,
         )
     check_callable("program_order", "f", f)
-    pair = strict_in_out if isinstance(strict_in_out, tuple) else (strict_in_out,) * 2
+    both = isinstance(strict_in_out, tuple)
+    first, last = strict_in_out if both else (strict_in_out, strict_in_out)
     if not enforce:
-        if any(pair):
+        if first or last:
             raise ValueError("program_order got strict_in_out and enforce=False: keep the order")
         return f
     if exclude_argnames is not None:
@@ -186,7 +187,7 @@ def program_order(
             return f(*args, **kwargs)
 
         traced = trace_function("program_order", f, call, in_tree, avals)
-        program = traced.closed.remember(_in_order, *pair)
+        program = traced.closed.remember(_in_order, first, last)
         return traced.out_tree.unflatten(jaxpr_as_fun(program)(*flat))
 
     return update_wrapper(ordered, f)
