@@ -99,6 +99,7 @@ __all__ = [
     "register_custom_call_target",
     "register_custom_type",
     "register_custom_type_handler",
+    "register_partitioner",
     "serialize_portable_artifact",
     "set_tracer_class",
     "to_dlpack_capsule",
@@ -207,6 +208,7 @@ register_custom_call_target: Any = xla_client.register_custom_call_target
 register_custom_type: Any = xla_client.register_custom_type
 inspection_key: Any = _jax.encode_inspect_sharding_callback
 register_batch_partitionable: Any = xla_client.register_custom_call_as_batch_partitionable
+register_partitioner: Any = xla_client.register_custom_call_partitioner
 include_dir: str = os.path.join(os.path.dirname(xla_client.__file__), "include")
 """Where the wheel keeps the headers of XLA's foreign function interface."""
 

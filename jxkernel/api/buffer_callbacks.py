@@ -163,30 +163,14 @@ def buffer_callback(
     announced, out_tree = physical.flatten(result_shape_dtypes)
     avals = tuple([announced_aval("buffer_callback", leaf) for leaf in announced])
     aliases = dict(input_output_aliases or {})
-    name = function_name(callback)
 
     @filtered
     def call(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = physical.flatten((args, kwargs))
         _check_aliases(aliases, leaf_avals("buffer_callback", "arguments", leaves, in_tree), avals)
 
-        def fill(arrays: Sequence[Any]) -> tuple[()]:
-            inputs, outs = arrays[: len(leaves)], arrays[len(leaves) :]
-            for source, result in aliases.items():
-                outs[result][...] = inputs[source]
-            given = [Buffer(_read_only(array)) for array in inputs]
-            positional, named = in_tree.unflatten(given)
-            written = out_tree.unflatten(list(map(Buffer, outs)))
-            context = ExecutionContext(ExecutionStage.EXECUTE)
-            answer = HostFunction.ask(callback, context, written, *positional, **named)
-            if answer is not None:
-                raise TypeError(
-                    f"the callback {name} of buffer_callback returned {answer!r:.60}: it writes "
-                    "its results, numpy.asarray(out)[...] = y, and returns nothing"
-                )
-            return ()
-
-        function = _BufferFunction(fill, name)
+        fill = _filling(callback, (in_tree, out_tree), aliases)
+        function = _BufferFunction(fill, function_name(callback))
         if has_side_effect:
             outs = io_callback_p.bind(*leaves, callback=function, result_avals=avals, ordered=False)
         else:
@@ -196,6 +180,33 @@ def buffer_callback(
         return out_tree.unflatten(outs)
 
     return call
+
+
+def _filling(
+    callback: Callable[..., None], trees: tuple[Any, Any], aliases: Mapping[int, int]
+) -> Callable[[Sequence[Any]], tuple[()]]:
+    """Return the function of flat arguments, then results, that has a callback write the results."""
+    in_tree, out_tree = trees
+    count = in_tree.num_leaves
+
+    def fill(arrays: Sequence[Any]) -> tuple[()]:
+        inputs, outs = arrays[:count], arrays[count:]
+        for source, result in aliases.items():
+            outs[result][...] = inputs[source]
+        given = [Buffer(_read_only(array)) for array in inputs]
+        positional, named = in_tree.unflatten(given)
+        written = out_tree.unflatten(list(map(Buffer, outs)))
+        context = ExecutionContext(ExecutionStage.EXECUTE)
+        answer = HostFunction.ask(callback, context, written, *positional, **named)
+        if answer is not None:
+            raise TypeError(
+                f"the callback {function_name(callback)} of buffer_callback returned "
+                f"{answer!r:.60}: it writes its results, numpy.asarray(out)[...] = y, and returns "
+                "nothing"
+            )
+        return ()
+
+    return fill
 
 
 def _check_aliases(

@@ -442,7 +442,7 @@ def compile_lowered(
         events.span(events.Compiled, **about, platform=devices[0].platform) as span,
     ):
         span.follow(eqns=closed.eqns)
-        if lowered.callbacks:  # objects of this process
+        if lowered.callbacks or lowered.partitions:  # objects of this process
             xla, from_disk = compilation(), False
         else:
             options = _options(lowered, target, compiler_options)
@@ -516,6 +516,7 @@ class Compilation:
             if isinstance(call, Inspection):
                 _begin_inspection(call, target)
         self._work = partial(
+            surfacing,
             devices_of(target)[0].client.compile_and_load,
             lowered.module,
             device_list(target),

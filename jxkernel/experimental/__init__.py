@@ -15,6 +15,7 @@ __all__ = [
     "colocated_python",
     "compilation_cache",
     "compute_on",
+    "custom_partitioning",
     "hijax",
     "io_callback",
     "jet",
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         colocated_python,
         compilation_cache,
         compute_on,
+        custom_partitioning,
         hijax,
         jet,
         key_reuse,
@@ -60,8 +62,8 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
         "array_serialization buffer_callback checkify colocated_python compilation_cache "
-        "compute_on hijax jet key_reuse layout mesh_utils multihost_utils ode overlap "
-        "pallas pjit random scheduling_groups serialize_executable shard_map sparse "
-        "xla_metadata"
+        "compute_on custom_partitioning hijax jet key_reuse layout mesh_utils "
+        "multihost_utils ode overlap pallas pjit random scheduling_groups "
+        "serialize_executable shard_map sparse xla_metadata"
     ),
 )

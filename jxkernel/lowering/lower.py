@@ -76,7 +76,9 @@ class ModuleState:
       manual_axes: the mesh axes that the ``shard_map``s around handle.
       manual_mesh: the mesh whose axes collectives may name; None outside ``shard_map``.
       axis_indices: in a ``shard_map`` over some axes of its mesh, the device's index along each.
+      mesh: the mesh that its arguments and results are divided over; None for none.
       meshes: the meshes that it declares.
+      partitions: what XLA asks of this process while it compiles the module.
       partitioned: whether it is for the devices of a mesh.
       portable: whether other versions of jaxlib are to compile it.
       cuts_chains: whether long chains are cut.
@@ -92,8 +94,10 @@ class ModuleState:
         "functions",
         "manual_axes",
         "manual_mesh",
+        "mesh",
         "meshes",
         "partitioned",
+        "partitions",
         "platform",
         "portable",
         "stored",
@@ -107,7 +111,9 @@ class ModuleState:
         self.manual_mesh: Any = None
         self.manual_axes: frozenset[Any] = frozenset()
         self.axis_indices: dict[Any, Any] = {}
+        self.mesh: Any = None
         self.meshes = Meshes(self.builder)
+        self.partitions: list[Any] = []
         self.device_count = 1
         self.partitioned = False
         self.portable = False
@@ -521,6 +527,7 @@ def lower_program(
     state = ModuleState(f"jit_{module_name(name)}", platform)
     state.device_count = 1 if partitioning is None else partitioning.mesh.size
     state.partitioned = partitioning is not None
+    state.mesh = None if partitioning is None else partitioning.mesh
     state.builder.set_attribute("mhlo.num_partitions", hlo.i32_attr(state.device_count))
     state.builder.set_attribute("mhlo.num_replicas", hlo.i32_attr(1))
     variables = [*jaxpr.constvars, *jaxpr.invars]
@@ -571,7 +578,28 @@ def lower_program(
         gives_token=effects,
         stored=state.stored,
         unrolled=_is_unrolled(jaxpr, platform, whole=partitioning is None),
+        partitions=tuple(state.partitions),
     )
+
+
+def lower_piece(closed: ClosedJaxpr, *, name: str, platform: str, mesh: Any) -> bytes:
+    """Return the module of what each device of a mesh does with its pieces, as MLIR's bytes.
+
+    Args:
+      closed: the program of pieces, without effects; it may communicate along the mesh's axes.
+      name: the module's name, made safe for MLIR.
+      platform: the platform to lower for.
+      mesh: the mesh.
+    """
+    state = ModuleState(module_name(name), platform)
+    state.device_count, state.partitioned = mesh.size, True
+    state.manual_mesh, state.manual_axes = mesh, frozenset(mesh.axis_names)
+    types = types_of(closed.in_avals), types_of(closed.out_avals)
+    function = state.builder.function("main", *types, public=True)
+    context = LoweringContext(function.builder.ip, hlo.unknown_location, state)
+    function.returns(context.nested(closed, list(function.arguments)))
+    module: Any = state.builder.module
+    return module.operation.get_asm(binary=True)
 
 
 def _is_unrolled(jaxpr: Jaxpr, platform: str, *, whole: bool) -> bool:

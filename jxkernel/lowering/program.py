@@ -26,6 +26,7 @@ class LoweredProgram:
       takes_token: whether ``main`` takes, last, the token of the ordered program before it.
       gives_token: whether ``main`` gives, last, a token that exists when its effects are over.
       stored: how many values are stored where long chains are cut.
+      partitions: what XLA asks of this process while it compiles the module.
       unrolled: whether LLVM is to unroll its loops, unless the user's options say otherwise.
     """
 
@@ -38,6 +39,7 @@ class LoweredProgram:
     takes_token: bool = False
     gives_token: bool = False
     stored: int = 0
+    partitions: tuple[Any, ...] = ()
     unrolled: bool = True
 
     def text(self, *, locations: bool = False) -> str:
