@@ -185,7 +185,7 @@ def buffer_callback(
 def _filling(
     callback: Callable[..., None], trees: tuple[Any, Any], aliases: Mapping[int, int]
 ) -> Callable[[Sequence[Any]], tuple[()]]:
-    """Return the function of flat arguments, then results, that has a callback write the results."""
+    """Return the function of flat arguments and results that has a callback write the results."""
     in_tree, out_tree = trees
     count = in_tree.num_leaves
 
