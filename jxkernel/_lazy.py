@@ -18,7 +18,6 @@ def lazy_names(
     modules: str = "",
     names: Mapping[str, str] = _NONE,
     older: Mapping[str, str] = _NONE,
-    refuses: bool = True,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the functions ``__getattr__`` and ``__dir__`` of a package with late names.
 
@@ -28,7 +27,6 @@ def lazy_names(
       names: for each module that is imported late, the names that it gives the package, separated
         by spaces.
       older: names of earlier years, likewise; they are not listed.
-      refuses: whether there may be a reason why a name is missing, which the error then says.
 
     Returns:
       two functions to be bound to ``__getattr__`` and ``__dir__`` in the package.
@@ -42,9 +40,9 @@ def lazy_names(
         if name in submodules:
             return late_module(f"{package}.{name}")
         if name not in homes:
-            lacks = _lacks(repr(package), name)
-            said = missing(package, name) if refuses else lacks
-            raise AttributeError(said) if said == lacks else explained(said)
+            said = missing(package, name)
+            plain = said == _lacks(repr(package), name)
+            raise AttributeError(said) if plain else explained(said)
         found = getattr(late_module(homes[name]), name)
         setattr(sys.modules[package], name, found)
         return found

@@ -36,7 +36,7 @@ def _is_leaf(value: Any) -> bool:
     return value is None or isinstance(value, kinds)
 
 
-def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None) -> Any:
+def as_sharding(value: Any, who: str, where: str = "shardings") -> Any:
     """Return a sharding for what a user gives; None for None and for what is open.
 
     Args:
@@ -44,10 +44,9 @@ def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None
         nothing, as None, and one over a mesh without devices is over the mesh that is set.
       who: the function that takes it, for messages.
       where: its parameter.
-      mesh: what a spec refers to where no mesh is set.
 
     Raises:
-      RuntimeError: it is a spec, and there is no mesh that it refers to.
+      RuntimeError: it is a spec, and no mesh is set.
       TypeError: it is something else.
     """
     if isinstance(value, Format):
@@ -55,7 +54,7 @@ def as_sharding(value: Any, who: str, where: str = "shardings", mesh: Any = None
     if value is None or isinstance(value, _Unspecified):
         return None
     if isinstance(value, PartitionSpec):
-        mesh = current_mesh() or mesh
+        mesh = current_mesh()
         if mesh is None:
             raise NoMeshError(f"{who} {where}", repr(value))
         return NamedSharding(mesh, value)

@@ -141,7 +141,6 @@ def jaxpr_text(
     jaxpr: Jaxpr,
     *,
     indent: str = "",
-    names: Names | None = None,
     show_source: bool = False,
     on_equation: Callable[[Eqn, str], str] | None = None,
 ) -> str:
@@ -150,11 +149,10 @@ def jaxpr_text(
     Args:
       jaxpr: the program.
       indent: what every line but the first begins with.
-      names: the names to use; new ones by default.
       show_source: whether each equation ends with the user's line that made it.
       on_equation: rewrites each equation's text, to annotate it.
     """
-    names = names or Names()
+    names = Names()
     constants = " ".join(_typed(var, names) for var in jaxpr.constvars)
     arguments = " ".join(_typed(var, names) for var in jaxpr.invars)
     head = f"{constants};{' ' if arguments else ''}{arguments}"

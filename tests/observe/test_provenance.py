@@ -22,7 +22,6 @@ from jxkernel.observe.provenance import provenance, watch
 ONES = np.ones(4, np.float32)
 TABLE = np.arange(4, dtype=np.float32)
 SCALE = 3
-CONFIG = {"width": 4}
 LOG: list[Any] = []
 
 

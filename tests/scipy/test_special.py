@@ -17,8 +17,6 @@ from tests.scipy.slopes import check_slopes
 from tests.scipy.special_rows import ROWS, Row
 from tests.tolerances import tolerance
 
-BY_NAME = {row.name: row for row in ROWS}
-
 
 def in_dtype(args: Any, dtype: str) -> list[Any]:
     return [arg if arg.dtype.kind == "i" else arg.astype(dtype) for arg in args]

@@ -47,7 +47,7 @@ def stacked_view(kind: str, parts: Mapping[str, View]) -> View:
     return View(kind, text, html, {name: dict(part.data) for name, part in parts.items()})
 
 
-def text_view(title: str, text: str, *, is_open: bool = True) -> View:
+def text_view(title: str, text: str) -> View:
     """Return a text under a heading that folds it."""
-    html = page(details(title, pre(text), is_open=is_open) if title else pre(text))
+    html = page(details(title, pre(text), is_open=True) if title else pre(text))
     return View("text", f"{title}\n{text}" if title else text, html, {"title": title})
