@@ -1,6 +1,6 @@
 """Settings: every option by its public name, with a value per process and per thread.
 
-Each option is a :class:``State``: a C++ setting of jaxlib, so the compiled dispatch path reads it
+Each option is a ``State``: a C++ setting of jaxlib, so the compiled dispatch path reads it
 without entering Python.  A state says whether its value is part of the key of compiled calls
 (``in_jit_key``) and of the key of traces (``in_trace_context``); the latter is what
 ``trace_context()`` returns.  ``config`` is the object that users see as ``jxkernel.config``.
@@ -189,11 +189,11 @@ class State(Config):
     """One option: ``state.value`` reads it (C++, about 40 ns), ``with state(x):`` overrides it.
 
     Attributes:
-        option: the public name, such as ``jax_enable_x64``.
-        help: what the option does, in one sentence.
-        kind: which values it takes.
-        default: its value when nothing sets it.
-        in_trace_context: whether its value is part of the key of traces.
+      option: the public name, such as ``jax_enable_x64``.
+      help: what the option does, in one sentence.
+      kind: which values it takes.
+      default: its value when nothing sets it.
+      in_trace_context: whether its value is part of the key of traces.
 
     >>> import jxkernel as jx
     >>> with jx.enable_x64(True):
@@ -233,7 +233,7 @@ class State(Config):
         A boolean option is switched on when no value is given.
 
         Raises:
-            ValueError: if the option does not take ``new_val``.
+          ValueError: the option does not take ``new_val``.
         """
         if new_val is ... and self.kind is BOOLEAN:
             new_val = True
@@ -691,7 +691,7 @@ def _absl(name: str) -> Any:
 class Settings:
     """All options: ``config.jax_enable_x64`` reads one, ``config.update`` sets it.
 
-    ``config.enable_x64`` (without the prefix) is the :class:``State`` itself.
+    ``config.enable_x64`` (without the prefix) is the ``State`` itself.
 
     >>> import jxkernel as jx
     >>> jx.config.update("jax_log_compiles", False)
@@ -719,8 +719,8 @@ class Settings:
         Threads inside a ``with`` block that overrides the option keep their own value.
 
         Raises:
-            AttributeError: if there is no such option; the message lists those that exist.
-            ValueError: if the option does not take ``value``; the message says what it takes.
+          AttributeError: there is no such option; the message lists those that exist.
+          ValueError: the option does not take ``value``; the message says what it takes.
 
         An option of JAX that has nothing to change here keeps what it is set to, with a warning.
         """
@@ -740,7 +740,7 @@ class Settings:
         """Define a flag of absl for each option; ``absl.app.run`` then sets options by flags.
 
         Raises:
-            ModuleNotFoundError: absl is not installed.
+          ModuleNotFoundError: absl is not installed.
         """
         self._define_flags()
         _absl("app").call_after_init(self._take_flags)
@@ -751,8 +751,8 @@ class Settings:
         Arguments that are no such flags, and all after ``--``, are left to the program.
 
         Raises:
-            ModuleNotFoundError: absl is not installed.
-            ValueError: an option does not take the value of its flag.
+          ModuleNotFoundError: absl is not installed.
+          ValueError: an option does not take the value of its flag.
         """
         self._define_flags()
         end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
@@ -786,7 +786,7 @@ class Settings:
         return self.state(name).value
 
     def state(self, name: str) -> State:
-        """Return the :class:``State`` of the option ``name`` (``jax_...``)."""
+        """Return the ``State`` of the option ``name`` (``jax_...``)."""
         state = self._states.get(name) or self._without_effect(name)
         if state is None:
             listed = "\n  ".join(sorted(self._states))

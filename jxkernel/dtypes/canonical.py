@@ -76,12 +76,12 @@ def canonicalize_dtype(dtype: DTypeLike, allow_extended_dtype: bool = True) -> D
     """Return the dtype that an array asked to be of ``dtype`` has under the present settings.
 
     Args:
-        dtype: a dtype, scalar type, Python scalar type or name.
-        allow_extended_dtype: return extended dtypes as they are, or refuse them.
+      dtype: a dtype, scalar type, Python scalar type or name.
+      allow_extended_dtype: return extended dtypes as they are, or refuse them.
 
     Raises:
-        TypeError: if NumPy does not understand ``dtype``.
-        ValueError: if it is an extended dtype and these are not allowed.
+      TypeError: NumPy does not understand ``dtype``.
+      ValueError: it is an extended dtype and these are not allowed.
 
     >>> import jxkernel as jx
     >>> jx.dtypes.canonicalize_dtype("float64").name
@@ -153,8 +153,8 @@ def dtype(x: Any) -> DType:
     """Return the canonical dtype of an array, a scalar, or something that names a dtype.
 
     Raises:
-        TypeError: if ``x`` is none of these; a list, for example, has no dtype.
-        ValueError: if ``x`` is None.
+      TypeError: ``x`` is none of these; a list, for example, has no dtype.
+      ValueError: ``x`` is None.
 
     >>> import jxkernel as jx
     >>> jx.dtypes.dtype(2.5).name, jx.dtypes.dtype("int8").name
@@ -183,7 +183,7 @@ def scalar_type_to_dtype(scalar_type: type, value: Any = None) -> np.dtype:
     """Return the canonical dtype of a Python scalar type, and check that ``value`` fits it.
 
     Raises:
-        OverflowError: if ``value`` is an integer outside the dtype's range.
+      OverflowError: ``value`` is an integer outside the dtype's range.
     """
     found = _canonical(scalar_type, enable_x64.value)
     if scalar_type is int and value is not None:
@@ -213,13 +213,13 @@ def coerce_scalar(value: Any, dtype: DTypeLike | None = None) -> np.ndarray:
     """Return a Python scalar as a rank-0 NumPy array.
 
     Args:
-        value: a Python ``bool``, ``int``, ``float`` or ``complex``.
-        dtype: the dtype of the result; by default that of the value, made canonical.
+      value: a Python ``bool``, ``int``, ``float`` or ``complex``.
+      dtype: the dtype of the result; by default that of the value, made canonical.
 
     Raises:
-        OverflowError: if an integer is outside the range of an integer dtype, or no float at all.
-        TypeError: if a complex value is asked to be real.
-        ValueError: if a NaN or infinity is asked to be an integer.
+      OverflowError: an integer is outside the range of an integer dtype, or no float at all.
+      TypeError: a complex value is given for a real dtype.
+      ValueError: a NaN or infinity is given for an integer dtype.
 
     A float too large for the dtype becomes infinite, as in a cast between arrays.
     """
@@ -262,11 +262,11 @@ def check_and_canonicalize_user_dtype(dtype: DTypeLike, function: str = "") -> D
     """Return the canonical form of a dtype that a user wrote, warning when it narrows.
 
     Args:
-        dtype: what the user gave.
-        function: the public name of the function it was given to, for the messages.
+      dtype: what the user gave.
+      function: the public name of the function it was given to, for the messages.
 
     Raises:
-        TypeError: if it is no dtype that arrays can have.
+      TypeError: it is no dtype that arrays can have.
     """
     try:
         if hasattr(dtype, "aval"):

@@ -75,9 +75,9 @@ class ExtendedDType:
     A subclass is hashable, compares by content, and gives:
 
     Attributes:
-        type: its scalar type, a subclass of :class:``extended``, which ``issubdtype`` judges by.
-        name: its name in messages and jaxprs, such as ``key<fry>``.
-        itemsize: bytes per element.
+      type: its scalar type, a subclass of ``extended``, which ``issubdtype`` judges by.
+      name: its name in messages and jaxprs, such as ``key<fry>``.
+      itemsize: bytes per element.
 
     ``scalar(number)`` gives an element, of rank 0, every word of which is that number.
     """
@@ -105,7 +105,7 @@ class ExtendedDType:
 
 
 DType: TypeAlias = Any
-"""An ``np.dtype`` or an :class:`ExtendedDType`."""
+"""An ``np.dtype`` or an ``ExtendedDType``."""
 DTypeLike: TypeAlias = Any
 """A dtype, a scalar type, a Python scalar type, or a name."""
 
@@ -142,7 +142,7 @@ def as_dtype(dtype: DTypeLike) -> DType:
     """Return ``dtype`` as an ``np.dtype``, or itself when it is an extended dtype.
 
     Raises:
-        TypeError: if NumPy does not understand it.
+      TypeError: NumPy does not understand it.
     """
     return dtype if isinstance(dtype, ExtendedDType) else np.dtype(dtype)
 
@@ -220,7 +220,7 @@ def dtype_argument(function: str, argument: str, given: Any) -> DType:
     """Return the dtype that a function was given as an argument.
 
     Raises:
-        TypeError: if it is none.
+      TypeError: it is no dtype.
     """
     try:
         return as_dtype(given)
@@ -232,10 +232,10 @@ def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:
     """Return whether one dtype or scalar type falls under another, as ``np.issubdtype`` does.
 
     Unlike NumPy's, it places the types of ``ml_dtypes`` (``bfloat16`` is an ``np.floating``) and
-    extended dtypes (under :class:``extended``).
+    extended dtypes (under ``extended``).
 
     Raises:
-        TypeError: if either is no dtype.
+      TypeError: either is no dtype.
 
     >>> jnp.issubdtype(jnp.bfloat16, jnp.floating), jnp.issubdtype(jnp.int32, jnp.floating)
     (True, False)
@@ -295,12 +295,12 @@ def isdtype(dtype: DTypeLike, kind: DTypeLike | tuple[DTypeLike, ...]) -> bool:
     """Return whether ``dtype`` is of ``kind``, as the array API standard defines it.
 
     Args:
-        dtype: a dtype.
-        kind: a dtype; ``'bool'``, ``'signed integer'``, ``'unsigned integer'``, ``'integral'``,
-            ``'real floating'``, ``'complex floating'`` or ``'numeric'``; or a tuple of these.
+      dtype: a dtype.
+      kind: a dtype; ``'bool'``, ``'signed integer'``, ``'unsigned integer'``, ``'integral'``,
+        ``'real floating'``, ``'complex floating'`` or ``'numeric'``; or a tuple of these.
 
     Raises:
-        ValueError: if ``kind`` is neither.
+      ValueError: ``kind`` is none of these.
 
     >>> jnp.isdtype(jnp.float32, "real floating"), jnp.isdtype(jnp.int8, ("bool", "numeric"))
     (True, True)
@@ -316,7 +316,7 @@ def scalar_type_of(x: Any) -> type:
     """Return the Python scalar type (``bool int float complex``) of an array, scalar or dtype.
 
     Raises:
-        TypeError: if its dtype is no number.
+      TypeError: its dtype is no number.
     """
     names_dtype = isinstance(x, (type, str, np.dtype, ExtendedDType))
     dtype = as_dtype(x if names_dtype else getattr(x, "dtype", type(x)))
@@ -335,7 +335,7 @@ def itemsize_bits(dtype: DTypeLike) -> int:
     """Return the number of bits of one element: 4 for ``int4``, which NumPy stores in 8.
 
     Raises:
-        ValueError: if arrays cannot have that dtype.
+      ValueError: arrays cannot have that dtype.
     """
     found = None if dtype is None else as_dtype(dtype)
     if found is None or (found not in ALL and not isinstance(found, ExtendedDType)):

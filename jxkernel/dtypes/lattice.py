@@ -177,10 +177,10 @@ def lattice_result_type(*pairs: tuple[DType, bool]) -> tuple[DType, bool]:
     ``float16`` gives the default float dtype, weakly typed.
 
     Raises:
-        TypePromotionError: if the operands have no common dtype.
-        TypeError: if a dtype is none that arrays can have.
-        ValueError: if there is no operand, or if ``float0`` meets another dtype.
-        KeyTypeError: if an extended dtype does.
+      TypePromotionError: the operands have no common dtype.
+      TypeError: a dtype is none that arrays can have.
+      ValueError: there is no operand, or ``float0`` meets another dtype.
+      KeyTypeError: an extended dtype does.
     """
     return _joined(enable_x64.value, numpy_dtype_promotion.value, pairs)
 
@@ -206,12 +206,12 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     """Return the dtype that results when the arguments meet in one operation.
 
     Args:
-        *args: arrays, Python or NumPy scalars, dtypes, or names of dtypes.  The types ``int``,
-            ``float`` and ``complex`` stand for Python scalars.
-        return_weak_type_flag: return the pair of the dtype and whether it is weak.
+      *args: arrays, Python or NumPy scalars, dtypes, or names of dtypes.  The types ``int``,
+        ``float`` and ``complex`` stand for Python scalars.
+      return_weak_type_flag: return the pair of the dtype and whether it is weak.
 
     Raises:
-        TypePromotionError, TypeError, ValueError: as ``lattice_result_type``.
+      TypePromotionError, TypeError, ValueError: as ``lattice_result_type``.
 
     >>> jnp.result_type(jnp.array([1, 2], jnp.int8), 3.0)
     dtype('float32')
@@ -234,7 +234,7 @@ def promote_types(a: DTypeLike, b: DTypeLike) -> DType:
     ``complex`` stand for Python scalars.
 
     Raises:
-        TypePromotionError: if they have no common dtype.
+      TypePromotionError: they have no common dtype.
 
     >>> jnp.promote_types(jnp.int32, jnp.float16)
     dtype('float16')

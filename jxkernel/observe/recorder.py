@@ -273,7 +273,7 @@ class Recorder:
         """Totals of everything recorded, or of one cell, or of the functions of one name.
 
         Raises:
-          ValueError: if both ``cell`` and ``fun`` are given.
+          ValueError: both ``cell`` and ``fun`` are given.
         """
         if cell is not None and fun is not None:
             raise ValueError("totals are kept by cell or by function: give one of cell= and fun=")

@@ -123,16 +123,16 @@ def register_pytree_node(
     """Make instances of a type nodes of pytrees.
 
     Args:
-        nodetype: the type; its subclasses are not included.
-        flatten_func: from an instance to its children and its auxiliary data, which must be
-            hashable and comparable: it is part of the structure.
-        unflatten_func: from auxiliary data and children to an instance.  The children may be
-            anything at all, such as tracers or ``None``: it must not check them.
-        flatten_with_keys_func: as ``flatten_func``, with (key, child) pairs in place of children.
+      nodetype: the type; its subclasses are not included.
+      flatten_func: from an instance to its children and its auxiliary data, which must be
+        hashable and comparable: it is part of the structure.
+      unflatten_func: from auxiliary data and children to an instance.  The children may be
+        anything at all, such as tracers or ``None``: it must not check them.
+      flatten_with_keys_func: as ``flatten_func``, with (key, child) pairs in place of children.
 
     Raises:
-        TypeError: if ``nodetype`` is no class.
-        ValueError: if it is a node already; a named tuple may be registered, once.
+      TypeError: ``nodetype`` is no class.
+      ValueError: it is a node already; a named tuple may be registered, once.
 
     >>> from jxkernel import tree, tree_util
     >>> class Pair:
@@ -161,7 +161,7 @@ def register_pytree_node_class(cls: NodeType) -> NodeType:
     ``tree_unflatten(cls, aux_data, children)``.
 
     Raises:
-        TypeError, ValueError: as ``register_pytree_node``.
+      TypeError, ValueError: as ``register_pytree_node``.
 
     >>> from jxkernel import tree, tree_util
     >>> @tree_util.register_pytree_node_class
@@ -189,13 +189,13 @@ def register_pytree_with_keys(
     """Make instances of a type nodes whose children have keys, which key paths then show.
 
     Args:
-        nodetype: the type; its subclasses are not included.
-        flatten_with_keys: from an instance to its (key, child) pairs and its auxiliary data.
-        unflatten_func: from auxiliary data and children to an instance.
-        flatten_func: the same as ``flatten_with_keys`` without keys, where that can be faster.
+      nodetype: the type; its subclasses are not included.
+      flatten_with_keys: from an instance to its (key, child) pairs and its auxiliary data.
+      unflatten_func: from auxiliary data and children to an instance.
+      flatten_func: the same as ``flatten_with_keys`` without keys, where that can be faster.
 
     Raises:
-        TypeError, ValueError: as ``register_pytree_node``.
+      TypeError, ValueError: as ``register_pytree_node``.
 
     >>> from jxkernel import tree, tree_util
     >>> class Cell:
@@ -223,7 +223,7 @@ def register_pytree_with_keys_class(cls: NodeType) -> NodeType:
     ``tree_unflatten(cls, aux_data, children)``; a method ``tree_flatten`` is used where it exists.
 
     Raises:
-        TypeError, ValueError: as ``register_pytree_node``.
+      TypeError, ValueError: as ``register_pytree_node``.
 
     >>> from jxkernel import tree, tree_util
     >>> @tree_util.register_pytree_with_keys_class
@@ -249,7 +249,7 @@ def static(**kwargs: Any) -> Any:
     """Declare a field of a dataclass as metadata, which ``register_dataclass`` makes no child of.
 
     Args:
-        **kwargs: as for ``dataclasses.field``.
+      **kwargs: as for ``dataclasses.field``.
 
     >>> from jxkernel import tree, tree_util
     >>> import dataclasses
@@ -321,17 +321,17 @@ def register_dataclass(
     Usable as a decorator.  Flattening and unflattening run in C++.
 
     Args:
-        nodetype: a dataclass, or a class whose constructor takes its fields by keyword.
-        data_fields: the fields that are children.  When both lists are left out, every field
-            that the constructor takes is one, save those declared with :func:``static``.
-        meta_fields: the fields that are part of the structure, hashable and comparable.
-        drop_fields: fields of the constructor that are neither, and get their default.
+      nodetype: a dataclass, or a class whose constructor takes its fields by keyword.
+      data_fields: the fields that are children.  When both lists are left out, every field
+        that the constructor takes is one, save those declared with ``static``.
+      meta_fields: the fields that are part of the structure, hashable and comparable.
+      drop_fields: fields of the constructor that are neither, and get their default.
 
     Raises:
-        TypeError: if one list is given without the other, or neither for a class that is no
-            dataclass.
-        ValueError: if the lists overlap or do not match the fields, or if the class is a node
-            already.
+      TypeError: one list is given without the other, or neither for a class that is no
+        dataclass.
+      ValueError: the lists overlap or do not match the fields, or the class is a node
+        already.
 
     >>> from jxkernel import tree, tree_util
     >>> import dataclasses
@@ -364,7 +364,7 @@ def register_static(cls: NodeType) -> NodeType:
     They must be hashable and comparable; a function under ``jit`` is traced anew for each value.
 
     Raises:
-        TypeError, ValueError: as ``register_pytree_node``.
+      TypeError, ValueError: as ``register_pytree_node``.
 
     >>> from jxkernel import tree, tree_util
     >>> @tree_util.register_static

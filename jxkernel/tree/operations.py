@@ -46,13 +46,13 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
     """Return the leaves of a tree, from left to right, and its structure.
 
     Args:
-        tree: any value; one that is no node is a leaf itself.
-        is_leaf: called on each node; where it returns true, the node is a leaf.
+      tree: any value; one that is no node is a leaf itself.
+      is_leaf: called on each node; where it returns true, the node is a leaf.
 
     Raises:
-        TypeError: if ``is_leaf`` is no function.
-        ValueError: if the keys of a dict cannot be sorted, or the tree contains itself or is
-            nested too deeply.
+      TypeError: ``is_leaf`` is no function.
+      ValueError: the keys of a dict cannot be sorted, or the tree contains itself or is
+        nested too deeply.
 
     >>> from jxkernel import tree
     >>> leaves, treedef = tree.flatten({"b": 2, "a": (1, None)})
@@ -97,7 +97,7 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     """Return the tree of structure ``treedef`` with the given leaves: ``tree_flatten`` undone.
 
     Raises:
-        ValueError: if there are too few or too many leaves.
+      ValueError: there are too few or too many leaves.
 
     >>> from jxkernel import tree
     >>> tree.unflatten(tree.structure({"a": 0, "b": (0, 0)}), [1, 2, 3])
@@ -130,13 +130,13 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     """Apply a function to each leaf, and return the tree of its results.
 
     Args:
-        f: takes a leaf of ``tree`` and, for each tree of ``rest``, the subtree in its place.
-        tree: the tree that gives the structure.
-        *rest: further trees, of which ``tree`` is a prefix.
-        is_leaf: which nodes of ``tree`` count as leaves.
+      f: takes a leaf of ``tree`` and, for each tree of ``rest``, the subtree in its place.
+      tree: the tree that gives the structure.
+      *rest: further trees, of which ``tree`` is a prefix.
+      is_leaf: which nodes of ``tree`` count as leaves.
 
     Raises:
-        ValueError: if ``tree`` is no prefix of one of ``rest``; the message says where they differ.
+      ValueError: ``tree`` is no prefix of one of ``rest``; the message says where they differ.
 
     >>> from jxkernel import tree
     >>> tree.map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
@@ -169,12 +169,12 @@ def tree_flatten_with_path(
     """Return (key path, leaf) pairs, from left to right, and the structure of a tree.
 
     Args:
-        tree: any value.
-        is_leaf: which nodes count as leaves.
-        is_leaf_takes_path: call ``is_leaf(path, node)`` in place of ``is_leaf(node)``.
+      tree: any value.
+      is_leaf: which nodes count as leaves.
+      is_leaf_takes_path: call ``is_leaf(path, node)`` in place of ``is_leaf(node)``.
 
     Raises:
-        ValueError: if the keys of a dict cannot be sorted.
+      ValueError: the keys of a dict cannot be sorted.
 
     >>> from jxkernel import tree
     >>> pairs, treedef = tree.flatten_with_path({"a": [5, 6]})
@@ -211,7 +211,7 @@ def tree_map_with_path(
     """Apply a function to each key path and leaf; otherwise as ``tree_map``.
 
     Raises:
-        ValueError: if ``tree`` is no prefix of one of ``rest``.
+      ValueError: ``tree`` is no prefix of one of ``rest``.
 
     >>> from jxkernel import tree
     >>> tree.map_with_path(lambda path, x: f"{tree.keystr(path)}={x}", {"a": 1, "b": 2})
@@ -255,7 +255,7 @@ def tree_reduce(
     """Combine the leaves from left to right: ``f(f(initializer, leaf0), leaf1)`` and so on.
 
     Raises:
-        TypeError: if there is neither a leaf nor an initializer.
+      TypeError: there is neither a leaf nor an initializer.
 
     >>> from jxkernel import tree
     >>> tree.reduce(lambda x, y: x + y, {"a": 1, "b": [2, 3]}, 10)
@@ -279,13 +279,13 @@ def tree_reduce_associative(
     """Combine the leaves in a balanced tree of operations, of logarithmic depth.
 
     Args:
-        operation: an associative function of two leaves.
-        tree: the leaves.
-        identity: the result for a tree without leaves.
-        is_leaf: which nodes count as leaves.
+      operation: an associative function of two leaves.
+      tree: the leaves.
+      identity: the result for a tree without leaves.
+      is_leaf: which nodes count as leaves.
 
     Raises:
-        TypeError: if there is neither a leaf nor an identity.
+      TypeError: there is neither a leaf nor an identity.
 
     >>> from jxkernel import tree
     >>> tree.reduce_associative(lambda x, y: x + y, ["a", ["b", "c"]])
@@ -309,17 +309,17 @@ def tree_transpose(
     """Turn a tree of trees inside out: a list of dicts into a dict of lists.
 
     Args:
-        outer_treedef: the structure of the outer tree.
-        inner_treedef: the structure of each of its leaves; by default that of the first one.
-        pytree_to_transpose: the tree.
+      outer_treedef: the structure of the outer tree.
+      inner_treedef: the structure of each of its leaves; by default that of the first one.
+      pytree_to_transpose: the tree.
 
     Returns:
-        A tree of structure ``inner_treedef`` whose leaves have the structure ``outer_treedef``.
+      A tree of structure ``inner_treedef`` whose leaves have the structure ``outer_treedef``.
 
     Raises:
-        TypeError: if the tree does not have the one structure within the other; the message says
-            where they differ.
-        ValueError: if ``outer_treedef`` is no prefix of the tree and ``inner_treedef`` is None.
+      TypeError: the tree does not have the one structure within the other; the message says
+        where they differ.
+      ValueError: ``outer_treedef`` is no prefix of the tree and ``inner_treedef`` is None.
 
     >>> from jxkernel import tree
     >>> outer = tree.structure([0, 0])
@@ -363,7 +363,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     """Return whether each element is a leaf: no node, or a node that ``is_leaf`` calls one.
 
     Raises:
-        TypeError: if ``is_leaf`` is no function.
+      TypeError: ``is_leaf`` is no function.
 
     >>> from jxkernel import tree
     >>> tree.all_leaves([1, "a"]), tree.all_leaves([1, (2,)])
@@ -383,7 +383,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Hashable]:
     """Return the children of a node, unflattened, and its metadata.
 
     Raises:
-        ValueError: if it is a leaf.
+      ValueError: it is a leaf.
 
     >>> from jxkernel import tree_util
     >>> children, metadata = tree_util.flatten_one_level([1, (2, 3)])
@@ -400,7 +400,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], H
     """Return the (key, child) pairs of a node and its metadata.
 
     Raises:
-        ValueError: if it is a leaf.
+      ValueError: it is a leaf.
 
     >>> from jxkernel import tree_util
     >>> pairs, metadata = tree_util.flatten_one_level_with_keys({"a": 1, "b": (2, 3)})

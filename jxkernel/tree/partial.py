@@ -42,10 +42,10 @@ class Partial(functools.partial):
     """``functools.partial`` as a pytree: its arguments are leaves, its function is structure.
 
     Args:
-        func: a callable, hashable.  One that is itself a partial function stays whole: its own
-            arguments are structure.
-        *args: the first positional arguments, any pytrees.
-        **kw: keyword arguments, any pytrees.
+      func: a callable, hashable.  One that is itself a partial function stays whole: its own
+        arguments are structure.
+      *args: the first positional arguments, any pytrees.
+      **kw: keyword arguments, any pytrees.
 
     >>> from jxkernel import tree, tree_util
     >>> double = tree_util.Partial(lambda scale, x: scale * x, 2.0)

@@ -42,9 +42,9 @@ def register_wrapper(
     """Make instances of a type nodes to programs; to users they stay leaves.
 
     Args:
-        nodetype: the type; its subclasses are not included.
-        flatten_func: from an instance to its one child and its metadata, hashable and comparable.
-        unflatten_func: from metadata and that child, which may be anything, to an instance.
+      nodetype: the type; its subclasses are not included.
+      flatten_func: from an instance to its one child and its metadata, hashable and comparable.
+      unflatten_func: from metadata and that child, which may be anything, to an instance.
     """
     physical_registry.register_node(nodetype, flatten_func, unflatten_func, None)
 

@@ -45,12 +45,12 @@ def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
     """Return a key path as text: ``['a'][1].x``.
 
     Args:
-        keys: the path.
-        simple: leave out brackets, quotes and dots.
-        separator: what to put between two keys; with ``simple=True, separator='/'``: ``a/1/x``.
+      keys: the path.
+      simple: leave out brackets, quotes and dots.
+      separator: what to put between two keys; with ``simple=True, separator='/'``: ``a/1/x``.
 
     Raises:
-        TypeError: the separator is no text.
+      TypeError: the separator is no text.
 
     >>> from jxkernel import tree
     >>> path = tree.leaves_with_path({"a": [0, 1]})[1][0]
@@ -67,10 +67,10 @@ class Mismatch:
     """One place where two trees differ.
 
     Attributes:
-        path: the keys from the root to that place.
-        expected: what the first tree has there, in words.
-        found: what the second tree has there, in words.
-        advice: what may have been meant, or the empty string.
+      path: the keys from the root to that place.
+      expected: what the first tree has there, in words.
+      found: what the second tree has there, in words.
+      advice: what may have been meant, or the empty string.
     """
 
     path: KeyPath
@@ -164,11 +164,11 @@ def mismatches(
     """Yield each place where ``tree`` departs from ``treedef``, from left to right.
 
     Args:
-        treedef: the expected structure.
-        tree: the tree to compare with it.
-        is_leaf: which nodes of ``tree`` count as leaves.
-        exact: refuse a subtree where ``treedef`` has a leaf, which otherwise is a prefix.
-        by: the registry of ``treedef``.
+      treedef: the expected structure.
+      tree: the tree to compare with it.
+      is_leaf: which nodes of ``tree`` count as leaves.
+      exact: refuse a subtree where ``treedef`` has a leaf, which otherwise is a prefix.
+      by: the registry of ``treedef``.
 
     >>> from jxkernel import tree
     >>> found = next(tree.mismatches(tree.structure({"a": 0}), {"b": 0}))
@@ -260,14 +260,14 @@ def flatten_up_to(
     """Return the subtrees of ``tree`` that stand where ``treedef`` has leaves.
 
     Args:
-        treedef: the structure of a prefix of ``tree``.
-        tree: any tree.
-        first: what ``treedef`` is called in the error.
-        second: what ``tree`` is called there.
-        by: the registry of ``treedef``.
+      treedef: the structure of a prefix of ``tree``.
+      tree: any tree.
+      first: what ``treedef`` is called in the error.
+      second: what ``tree`` is called there.
+      by: the registry of ``treedef``.
 
     Raises:
-        ValueError: if ``treedef`` is no prefix of ``tree``; the message says where they differ.
+      ValueError: ``treedef`` is no prefix of ``tree``; the message says where they differ.
 
     >>> from jxkernel import tree
     >>> tree.flatten_up_to(tree.structure([0, 0]), [(1, 2), {"a": 3}])
@@ -303,13 +303,13 @@ def tree_broadcast_prefix(
     """Return one entry for each leaf of ``full_tree``: the leaf of ``prefix_tree`` above it.
 
     Args:
-        prefix_tree: a prefix of ``full_tree``.
-        full_tree: any tree.
-        is_leaf: which nodes of ``prefix_tree`` count as leaves.
-        by: the registry that flattens both.
+      prefix_tree: a prefix of ``full_tree``.
+      full_tree: any tree.
+      is_leaf: which nodes of ``prefix_tree`` count as leaves.
+      by: the registry that flattens both.
 
     Raises:
-        ValueError: if ``prefix_tree`` is no prefix of ``full_tree``.
+      ValueError: ``prefix_tree`` is no prefix of ``full_tree``.
 
     >>> from jxkernel import tree
     >>> tree.tree_broadcast_prefix([1, 2], [(0, 0), {"a": 0}])
@@ -330,7 +330,7 @@ def tree_broadcast(
     """Return a tree like ``full_tree``, with each leaf that of ``prefix_tree`` above it.
 
     Raises:
-        ValueError: if ``prefix_tree`` is no prefix of ``full_tree``.
+      ValueError: ``prefix_tree`` is no prefix of ``full_tree``.
 
     >>> from jxkernel import tree
     >>> tree.broadcast([1, 2], [(0, 0), {"a": 0}])

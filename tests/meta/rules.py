@@ -1,7 +1,9 @@
 """The rules about source code that linters do not have, as functions of a syntax tree."""
 
 import ast
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -52,3 +54,25 @@ def private_imports(importer: str, tree: ast.AST) -> list[str]:
             if not name.startswith("__") and not f"{importer}.".startswith(f"{home}."):
                 found.append(f"{owner}.{name}")
     return found
+
+
+def docstrings_of_another_dialect(tree: ast.AST) -> list[str]:
+    """Return the lines of docstrings that are written in another way than the house's.
+
+    The items of a section stand two columns right of its heading, and an error is followed by what
+    causes it, without "if": ``ValueError: there is no operand.``
+    """
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, Function | ast.ClassDef):
+            lines = (ast.get_docstring(node) or "").splitlines()
+            found += [
+                line.strip()
+                for before, line in pairwise(lines)
+                if (before in _SECTIONS and not re.match(r"  \S", line)) or _ERROR_IF.match(line)
+            ]
+    return found
+
+
+_SECTIONS = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
+_ERROR_IF = re.compile(r"  [A-Z]\w+(, [A-Z]\w+)*: if ")

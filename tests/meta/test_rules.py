@@ -75,3 +75,32 @@ def test_private_imports_are_those_from_another_package(
     importer: str, statement: str, found: list[str]
 ) -> None:
     assert rules.private_imports(importer, ast.parse(statement)) == found
+
+
+def test_docstrings_of_another_dialect_are_found_by_line() -> None:
+    source = dedent(
+        '''
+        def right(x):
+            """Return it.
+
+            Args:
+              x: a number, or if it is large
+                a vector.
+
+            Raises:
+              ValueError: it is 0.
+            """
+
+        class Wrong:
+            """A thing.
+
+            Attributes:
+                x: a number.
+
+            Raises:
+              TypeError, ValueError: if it is 0.
+            """
+        '''
+    )
+    found = rules.docstrings_of_another_dialect(ast.parse(source))
+    assert found == ["x: a number.", "TypeError, ValueError: if it is 0."]

@@ -64,6 +64,11 @@ def test_module_opens_with_its_purpose(path: str) -> None:
     assert ast.get_docstring(tree(path))
 
 
+def test_docstrings_speak_one_dialect() -> None:
+    found = {path: rules.docstrings_of_another_dialect(tree(path)) for path in PACKAGE}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
 def test_every_folder_of_the_package_is_a_package() -> None:
     # Without its __init__ a folder is invisible to the layer contracts.
     folders = {Path(path).parent for path in PACKAGE}
