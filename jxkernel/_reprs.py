@@ -9,12 +9,23 @@ from itertools import islice
 from types import BuiltinFunctionType, EllipsisType, FunctionType, NoneType
 from typing import Any
 
-__all__ = ["guarded_text", "in_plain_words", "in_words", "look_anew", "seen_in_words"]
+__all__ = ["counted", "guarded_text", "in_plain_words", "in_words", "look_anew", "seen_in_words"]
 
 _REMEMBERED = 1_000
 _NUMBERS_AND_TEXTS = (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range)
 _PLAIN = frozenset((*_NUMBERS_AND_TEXTS, type, BuiltinFunctionType, FunctionType))
 """Types whose own text runs no code of a program."""
+
+
+_PLURALS = {"is": "es", "ry": "ries"}
+"""How what ends otherwise than in an s is many: an axis, an entry."""
+
+
+def counted(count: int, one: str) -> str:
+    """Return a number of things in words: ``1 axis``, ``2 axes``."""
+    ending = _PLURALS.get(one[-2:])
+    many = f"{one}s" if ending is None else f"{one[:-2]}{ending}"
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def guarded_text(text: Callable[[Any], str], value: Any) -> str:

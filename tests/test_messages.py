@@ -8,6 +8,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
+from jxkernel._reprs import counted
 
 INSIDE = re.compile(
     r"(Stage|Jvp|Batch)Tracer|ArrayImpl|jaxlib|incompatible function|std::|INVALID_ARGUMENT"
@@ -68,3 +69,34 @@ def test_messages_name_nothing_from_the_inside(call):
         run()
     assert said in str(raised.value)
     assert INSIDE.search(str(raised.value)) is None
+
+
+@pytest.mark.parametrize(
+    ("count", "one", "words"),
+    [
+        (1, "entry", "1 entry"),
+        (2, "entry", "2 entries"),
+        (0, "axis", "0 axes"),
+        (1200, "x", "1,200 xs"),
+    ],
+)
+def test_messages_count_in_words(count, one, words):
+    assert counted(count, one) == words
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda: jx.vmap(jnp.add, in_axes=(0,))(X, X),
+            "1 entry and add was called with 2 positional",
+        ),
+        (lambda: jx.jit(lambda a: a, static_argnums=3), "takes 1 positional argument: a"),
+        (lambda: jx.grad(lambda a: a)(), "at least 1 positional argument, and"),
+        (lambda: jnp.reshape(jnp.float32(1), (2,)), "and 1 element$"),
+        (lambda: jnp.roll(X, (1, 1, 1), (0, 0)), "3 shifts for 2 axes"),
+    ],
+)
+def test_one_thing_is_not_told_as_many(call, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        call()

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from jxkernel import dtypes, tree
-from jxkernel._reprs import in_words
+from jxkernel._reprs import counted, in_words
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.errors import ArgumentTypeError, ByteOrderError, NonHashableStaticArgumentError
 from jxkernel.records import record
@@ -204,7 +204,7 @@ def _check_parameters(
             if not -count <= number < count:
                 raise ValueError(
                     f"{what}_argnums={numbers} names position {number}, and "
-                    f"{function_name(fun)} takes {count} positional arguments: "
+                    f"{function_name(fun)} takes {counted(count, 'positional argument')}: "
                     f"{', '.join(parameters)}"
                 )
     if inspect.Parameter.VAR_KEYWORD not in kinds:
@@ -438,10 +438,11 @@ def argument_positions(
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     for number in numbers:
         if not -count <= number < count:
+            least = counted(number + 1 if number >= 0 else -number, "positional argument")
             raise TypeError(
                 f"differentiating {function_name(fun)} by argnums={argnums} needs at least "
-                f"{number + 1 if number >= 0 else -number} positional arguments, and the call "
-                f"has {count}: arguments to differentiate by are passed by position"
+                f"{least}, and the call has {count}: arguments to differentiate by are passed by "
+                "position"
             )
     positions = tuple(number % count for number in numbers)
     if len(set(positions)) < len(positions):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import tree
+from jxkernel._reprs import counted
 from jxkernel.api.arguments import function_name
 from jxkernel.core.avals import abstractify
 from jxkernel.core.dimensions import sizes as sizes_of
@@ -19,6 +20,7 @@ __all__ = [
     "input_axes",
     "is_mapped_otherwise",
     "output_axes",
+    "parting",
     "register_vmappable",
     "unregister_vmappable",
 ]
@@ -123,18 +125,33 @@ def _leaf_axes(
         if len(in_axes) != len(args):
             raise AxisError(
                 f"{who} in_axes",
-                f"it has {len(in_axes)} entries and {function_name(fun)} was called with "
-                f"{len(args)} positional arguments: give one entry per argument",
+                f"it has {counted(len(in_axes), 'entry')} and {function_name(fun)} was "
+                f"called with {counted(len(args), 'positional argument')}: give one entry per "
+                "argument",
             )
         per_argument = tuple(in_axes)
     try:
         positional = physical.broadcast_prefix(per_argument, args, is_leaf=_is_none)
     except ValueError as error:
-        raise AxisError(
-            f"{who} in_axes", f"its structure is no prefix of the arguments': {error}"
-        ) from None
+        raise AxisError(f"{who} in_axes", parting(error, "in_axes", "args")) from None
     axes = physical.leaves(positional, is_leaf=_is_none)
     return [*axes, *([0] * len(physical.leaves(kwargs)))]
+
+
+def parting(error: ValueError, prefix: str, whole: str) -> str:
+    """Return where a prefix and a tree part, with what the user calls the two.
+
+    Args:
+      error: what ``tree`` says.
+      prefix: the parameter that is the prefix: ``in_axes``.
+      whole: what it is a prefix of: ``args``.
+    """
+    text = str(error).replace("the prefix", prefix).replace("the full tree", whole)
+    text = text.replace(" Unexpected: ", f" {prefix} lacks ").replace(
+        "; unexpected:", f"; {prefix} lacks"
+    )
+    text = text.replace(" Missing: ", f" Only {prefix} has ")
+    return f"{text} One entry may stand for a whole part of {whole}."
 
 
 def _leaf_path(in_tree: Any, index: int) -> str:
@@ -221,7 +238,5 @@ def output_axes(who: str, out_axes: Any, out_tree: Any) -> list[int | None]:
     try:
         full = physical.broadcast_prefix(out_axes, example, is_leaf=_is_none)
     except ValueError as error:
-        raise AxisError(
-            f"{who} out_axes", f"its structure is no prefix of the result's: {error}"
-        ) from None
+        raise AxisError(f"{who} out_axes", parting(error, "out_axes", "the result")) from None
     return physical.leaves(full, is_leaf=_is_none)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jxkernel.core.avals import kind_in_words
 from jxkernel.core.filtering import filtered
 from jxkernel.core.slices import ds
 from jxkernel.higher_order.references import AbstractRef, Ref
@@ -26,8 +27,7 @@ def _reference(name: str, ref: object) -> Ref:
     """Return an argument that is a reference, or say that it is none."""
     if not isinstance(ref, Ref):
         raise TypeError(
-            f"{name} takes a reference, as new_ref makes them, got {ref!r:.100} of type "
-            f"{type(ref).__name__}"
+            f"{name} takes a reference, as new_ref makes them, got {kind_in_words(ref)}"
         )
     return ref
 

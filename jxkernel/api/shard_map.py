@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from jxkernel import runtime, tree
+from jxkernel._reprs import counted
 from jxkernel.api.arguments import Parameters, function_name, named_like
 from jxkernel.api.jit import jit_as_program
-from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes
+from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes, parting
 from jxkernel.api.traced import (
     TracedFunction,
     check_callable,
@@ -195,7 +196,8 @@ def _flat_specs(specs: Any, structure: Any, what: str) -> list[PartitionSpec]:
     try:
         full = physical.broadcast_prefix(given, example, is_leaf=_is_spec)
     except ValueError as error:
-        raise ValueError(f"shard_map {what}: its structure is no prefix: {error}") from None
+        others = "args" if what == "in_specs" else "the result"
+        raise ValueError(f"shard_map {what}: {parting(error, what, others)}") from None
     flat = [
         PartitionSpec() if leaf is None else leaf
         for leaf in physical.leaves(full, is_leaf=_is_spec)
@@ -337,8 +339,9 @@ def _check_out_spec(
 ) -> None:
     if len(spec) > aval.ndim:
         raise ValueError(
-            f"shard_map out_specs, {where}: the spec {spec} has {len(spec)} entries and the result "
-            f"only {aval.ndim} axes: return it with an axis to join along, or shorten the spec"
+            f"shard_map out_specs, {where}: the spec {spec} has {counted(len(spec), 'entry')} "
+            f"and the result only {counted(aval.ndim, 'axis')}: return it with an axis to join "
+            "along, or shorten the spec"
         )
     unnamed = aval.vma - named_axes(spec)
     differing = tuple([name for name, size in sizes.items() if name in unnamed and size > 1])

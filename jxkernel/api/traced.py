@@ -15,7 +15,7 @@ from jxkernel import dtypes, tree
 from jxkernel._jaxlib import trace_context
 from jxkernel.api.arguments import function_name
 from jxkernel.api.memo import FunctionMemo
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words
 from jxkernel.core.axes import axis_environment
 from jxkernel.core.checking import check_if_enabled
 from jxkernel.core.jaxpr import ClosedJaxpr
@@ -66,9 +66,7 @@ def check_callable(name: str, parameter: str, fun: Any) -> None:
       TypeError: it cannot.
     """
     if not callable(fun):
-        raise TypeError(
-            f"{name} needs a callable as {parameter}, got {fun!r:.100} of type {type(fun).__name__}"
-        )
+        raise TypeError(f"{name} needs a callable as {parameter}, got {kind_in_words(fun)}")
 
 
 def check_function(name: str, fun: Any) -> None:

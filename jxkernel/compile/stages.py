@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from jxkernel import events, tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost
 from jxkernel._lazy import late_function
-from jxkernel._reprs import in_words
+from jxkernel._reprs import counted, in_words
 from jxkernel.compile.dispatch import (
     checking_results,
     cpp_callable,
@@ -310,7 +310,7 @@ class Traced(_Stage):
         return lowered
 
     def __repr__(self) -> str:
-        return f"Traced({self.fun_name}, {len(self.jaxpr.eqns)} equations)"
+        return f"Traced({self.fun_name}, {counted(len(self.jaxpr.eqns), 'equation')})"
 
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")

@@ -29,6 +29,7 @@ __all__ = [
     "array_of",
     "canonical_value",
     "has_aval",
+    "kind_in_words",
     "pytype_aval_mappings",
     "rank_of",
     "register_abstractifier",
@@ -328,6 +329,20 @@ def abstractify(value: Any) -> ShapedArray:
             )
         function = pytype_aval_mappings[kind]
     return function(value)
+
+
+def kind_in_words(value: Any) -> str:
+    """Return what a value is, as messages say it: ``an array f32[8]``, ``a tuple of length 2``."""
+    if value is None:
+        return "None"
+    kind: type[Any] = type_of(value)
+    if has_aval(kind) and not isinstance(value, (bool, int, float, complex)):
+        return f"an array {abstractify(value).short()}"
+    name = kind.__name__
+    if isinstance(value, (tuple, list)):
+        length: int = value.__len__()
+        return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name} of length {length}"
+    return f"{in_words(value, 100)} of type {name}"
 
 
 def canonical_value(value: Any, aval: ShapedArray) -> Any:

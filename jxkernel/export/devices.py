@@ -8,6 +8,7 @@ first of the caller's mesh, whatever that mesh's axes are.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from jxkernel._reprs import counted
 from jxkernel.compile.placement import respelled
 from jxkernel.compile.stages import Traced
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -152,7 +153,8 @@ def over_mesh(
     for given, aval in zip(shardings, avals, strict=True):
         if given is not None and given.mesh.size != mesh.size:
             raise ValueError(
-                f"{name} was exported for {given.mesh.size} devices, and {mesh!r} has {mesh.size}: "
+                f"{name} was exported for {counted(given.mesh.size, 'device')}, and {mesh!r} has "
+                f"{mesh.size}: "
                 "give a mesh of as many devices"
             )
         moved = None if given is None else _moved(given, aval.ndim, mesh)

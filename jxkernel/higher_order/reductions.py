@@ -62,7 +62,7 @@ def _halves(args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 def _check_types(name: str, avals: Sequence[ShapedArray], computation: ClosedJaxpr) -> None:
     operands, inits = _halves(avals)
     if any(aval.shape != operands[0].shape for aval in operands):
-        raise ShapeMismatchError(name, [aval.shape for aval in operands], "all are equal")
+        raise ShapeMismatchError(name, [aval.shape for aval in operands], "all must be equal")
     for operand, init, out in zip(operands, inits, computation.out_avals, strict=True):
         if init.shape or not operand.dtype == init.dtype == out.dtype or out.shape:
             raise TypeError(

@@ -22,6 +22,7 @@ from contextlib import AbstractContextManager
 from math import prod
 from typing import Any
 
+from jxkernel._reprs import counted
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
 from jxkernel.core.explicit_sharding import AS_TYPED, explicit_axes_of, explicit_sharding_of
@@ -500,8 +501,8 @@ def check_divides(shape: tuple[int, ...], spec: PartitionSpec, mesh: Any, what: 
     """
     if len(spec) > len(shape):
         raise ValueError(
-            f"{what}: the spec {spec} has {len(spec)} entries and the array only {len(shape)} "
-            f"axes (shape {shape}): shorten the spec"
+            f"{what}: the spec {spec} has {counted(len(spec), 'entry')} and the array "
+            f"only {counted(len(shape), 'axis')} (shape {shape}): shorten the spec"
         )
     for axis, (size, count) in enumerate(zip(shape, _counts(spec, mesh, len(shape)), strict=True)):
         if size % count:

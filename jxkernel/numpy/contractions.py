@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import counted
 from jxkernel.core.avals import ShapedArray
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.numpy.creation import user_dtype
@@ -327,7 +328,7 @@ def _paired(
         axes = f"axis {left[0]} of the first is summed with axis {right[0]} of the second"
         if len(left) != 1:
             axes = f"axes {left} of the first are summed with axes {right} of the second"
-        raise ShapeMismatchError(name, shapes, f"{axes}, so their sizes are equal")
+        raise ShapeMismatchError(name, shapes, f"{axes}, so their sizes must be equal")
     product = dot_general(x, y, ((left, right), ((), ())), precision, preferred)
     return product if preferred is None else cast(product, preferred)
 
@@ -502,7 +503,7 @@ def _summed_axes(
     left = canonical_axes("tensordot", listed(pair[0]), a.ndim)
     right = canonical_axes("tensordot", listed(pair[1]), b.ndim)
     if len(left) != len(right):
-        raise ValueError(f"tensordot got {len(left)} axes to pair with {len(right)}")
+        raise ValueError(f"tensordot got {counted(len(left), 'axis')} to pair with {len(right)}")
     return left, right
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import counted
 from jxkernel.numpy.arithmetic import true_divide
 from jxkernel.numpy.creation import asarray, full, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -328,7 +329,9 @@ def gradient(
     if len(spacings) == 1 and (len(axes) != 1 or np.ndim(spacings[0]) == 0):
         spacings = spacings * len(axes)
     if len(spacings) != len(axes):
-        raise ValueError(f"gradient got {len(varargs)} spacings for {len(axes)} axes")
+        raise ValueError(
+            f"gradient got {counted(len(varargs), 'spacing')} for {counted(len(axes), 'axis')}"
+        )
     for spacing, i in zip(spacings, axes, strict=True):
         if np.ndim(spacing) and np.shape(spacing) != (aval.shape[i],):
             raise ValueError(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel._reprs import counted
 from jxkernel.numpy.contractions import paired, totalled
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
@@ -65,7 +66,9 @@ def _parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[Label
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if len(terms) != len(ranks):
-        raise ValueError(f"einsum got subscripts of {len(terms)} operands for {len(ranks)}")
+        raise ValueError(
+            f"einsum got subscripts of {counted(len(terms), 'operand')} for {len(ranks)}"
+        )
     labels = [_expanded(t, r, i) for i, (t, r) in enumerate(zip(terms, ranks, strict=True))]
     hidden = sorted({label for term in labels for label in term if isinstance(label, int)})
     if not arrow:
@@ -79,7 +82,8 @@ def _parse_subscripts(subscripts: str, ranks: Sequence[int]) -> tuple[list[Label
     known = {label for term in labels for label in term}
     if len(set(result)) != len(result) or not set(result) <= known:
         raise ValueError(
-            f"einsum got the result {output!r}: each of its labels is one of the operands', once"
+            f"einsum got the result {output!r}: each of its labels must stand in an "
+            "operand, and in the result once"
         )
     return labels, result
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel._reprs import counted
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.filtering import filtered
 from jxkernel.numpy.creation import asarray
@@ -65,7 +66,9 @@ def _checked_results(results: Any, cores: list[Core], sizes: dict[str, int]) -> 
     """Check what the function returned against the signature."""
     listed = results if isinstance(results, tuple) else (results,)
     if len(listed) != len(cores):
-        raise TypeError(f"vectorize: {len(listed)} results for a signature of {len(cores)}")
+        raise TypeError(
+            f"vectorize: {counted(len(listed), 'result')} for a signature of {len(cores)}"
+        )
     _checked_core(listed, cores, dict(sizes))
     for result, core in zip(listed, cores, strict=True):
         if len(np.shape(result)) != len(core):
@@ -133,7 +136,9 @@ def _over_leading_axes(
     args = [None if arg is None else asarray(arg) for arg in args]
     in_cores: list[Core] = [()] * len(args) if cores is None else cores[0]
     if len(in_cores) != len(args):
-        raise TypeError(f"vectorize: {len(args)} arguments for a signature of {len(in_cores)}")
+        raise TypeError(
+            f"vectorize: {counted(len(args), 'argument')} for a signature of {len(in_cores)}"
+        )
     sizes: dict[str, int] = {}
     _checked_core(args, in_cores, sizes)
     leads = [np.shape(a)[: np.ndim(a) - len(c)] for a, c in zip(args, in_cores, strict=True)]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import counted
 from jxkernel.api.traced import check_callable
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.filtering import filtered
@@ -338,7 +339,10 @@ def ravel_multi_index(
     sizes = canonical_shape(dims, "ravel_multi_index", "dims")
     parts = [asarray(part) for part in multi_index]
     if len(parts) != len(sizes):
-        raise ValueError(f"ravel_multi_index got {len(parts)} positions for {len(sizes)} axes")
+        raise ValueError(
+            f"ravel_multi_index got {counted(len(parts), 'position')} for "
+            f"{counted(len(sizes), 'axis')}"
+        )
     if mode not in ("raise", "clip", "wrap", "ignore") or order not in ("C", "F"):
         raise ValueError(f"ravel_multi_index got mode {mode!r} and order {order!r}")
     strides = [prod(sizes[i + 1 :]) if order == "C" else prod(sizes[:i]) for i in range(len(sizes))]

@@ -88,7 +88,7 @@ def _places(name: str, obj: Any, size: int) -> Any:
         if places.shape != (size,):
             raise IndexError(
                 f"{name} got a mask of shape {places.shape} as obj for an axis of size {size}: "
-                "their sizes are equal"
+                "their sizes must be equal"
             )
         return np.flatnonzero(places)
     if places.min() < -size or places.max() > size - (name == "delete"):

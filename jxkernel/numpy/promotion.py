@@ -369,7 +369,7 @@ def joint_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]
         raise ShapeMismatchError(
             name,
             shapes,
-            "axes are matched from the last; sizes are equal, or one of them is 1",
+            "axes are matched from the last; sizes must be equal, or one of them 1",
         ) from None
 
 
@@ -394,7 +394,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
                     listed = " and ".join(str(tuple(s)) for s in shapes)
                     raise ValueError(
                         f"Incompatible shapes for broadcasting: {listed}. Axes are matched from "
-                        "the last; sizes are equal, or one of them is 1."
+                        "the last; sizes must be equal, or one of them 1."
                     )
                 result[axis] = size
     return tuple(result)

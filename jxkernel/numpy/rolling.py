@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import counted
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import cast, check_arguments, static_axes
@@ -26,7 +27,9 @@ def _moved_around(a: Any, shift: Any, axis: Any) -> Any:
     if len(axes) == 1 or len(shifts) == 1:
         axes, shifts = axes * len(shifts), shifts * len(axes)
     if len(shifts) != len(axes):
-        raise ValueError(f"roll got {len(shifts)} shifts for {len(axes)} axes")
+        raise ValueError(
+            f"roll got {counted(len(shifts), 'shift')} for {counted(len(axes), 'axis')}"
+        )
     a = asarray(a)
     # Two slices of a sharded axis would be of parts that its mesh axes do not divide.
     is_whole = a.aval.explicit_sharding is None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel._reprs import counted
 from jxkernel.core.avals import array_of
 from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
@@ -112,7 +113,7 @@ def _sizes(name: str, aval: Any, given: Any) -> tuple[int, ...]:
     if prod(sizes) != aval.size:
         raise ShapeError(
             f"{name} cannot give shape {given} to an array of "
-            f"shape {aval.shape} and {aval.size} elements"
+            f"shape {aval.shape} and {counted(aval.size, 'element')}"
         )
     return sizes
 

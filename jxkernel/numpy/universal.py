@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel._lazy import late_function
+from jxkernel._reprs import counted
 from jxkernel.core.filtering import filtered
 from jxkernel.numpy.arithmetic import add, maximum, minimum, multiply, negative, subtract
 from jxkernel.numpy.creation import asarray, full, user_dtype
@@ -126,11 +127,15 @@ class ufunc(metaclass=_Universal):
         """Apply the function to each element of its arguments, which broadcast."""
         refuse_options(self.__name__, out, where)
         if len(args) != self.nin:
-            raise TypeError(f"{self.__name__} takes {self.nin} arguments, got {len(args)}")
+            raise TypeError(
+                f"{self.__name__} takes {counted(self.nin, 'argument')}, got {len(args)}"
+            )
         results = self._call(*args)
         count = len(results) if isinstance(results, tuple) else 1
         if count != self.nout:
-            raise TypeError(f"{self.__name__} gave {count} results, and has nout={self.nout}")
+            raise TypeError(
+                f"{self.__name__} gave {counted(count, 'result')}, and has nout={self.nout}"
+            )
         return results
 
     def __repr__(self) -> str:
@@ -282,7 +287,9 @@ class ufunc(metaclass=_Universal):
                 f"arrays do not change: {name}(..., inplace=False) returns a copy"
             )
         if (b is None) != (self.nin == 1) or self.nout != 1:
-            raise ValueError(f"{name} got {1 + (b is not None)} operands; it takes {self.nin}")
+            raise ValueError(
+                f"{name} got {counted(1 + (b is not None), 'operand')}; it takes {self.nin}"
+            )
         argument_aval(name, a)
         a = asarray(a)
         if self._methods["at"] is not None:

@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any, Literal
 
+from jxkernel._reprs import counted
 from jxkernel.observe.programs import Equation, Outline, Program, outline
 
 __all__ = ["DiffRow", "ProgramDiff", "diff", "folded"]
@@ -75,7 +76,9 @@ class ProgramDiff:
 
     def __str__(self) -> str:
         lines = [f"{self.before} → {self.after}: {self.summary()}", *_text_lines(self.rows)]
-        return "\n".join([*lines, *[f"… {self.left_out:,} more equations"] * bool(self.left_out)])
+        return "\n".join(
+            [*lines, *[f"… {counted(self.left_out, 'more equation')}"] * bool(self.left_out)]
+        )
 
 
 def diff(before: Any, after: Any) -> ProgramDiff:

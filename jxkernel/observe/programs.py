@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from jxkernel import source
+from jxkernel._reprs import counted
 from jxkernel.api.arguments import Call, leaf_names
 from jxkernel.api.jit import jit_state
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, subjaxprs
@@ -576,5 +577,5 @@ def _program_lines(program: Program, indent: str) -> Iterator[str]:
         for inner in equation.programs:
             yield from _program_lines(inner, f"{indent}      ")
     if program.left_out:
-        yield f"{indent}    … {program.left_out:,} more equations"
+        yield f"{indent}    … {counted(program.left_out, 'more equation')}"
     yield f"{indent}  in {program.tail} }}"

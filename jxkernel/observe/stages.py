@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from jxkernel._reprs import counted
 from jxkernel.compile.stages import as_called
 from jxkernel.config import enable_compilation_cache
 from jxkernel.observe.programs import Outline, outline
@@ -70,7 +71,7 @@ class Stages:
             f"-- StableHLO\n{_text(self.stablehlo)}",
             f"-- optimized HLO\n{_text(self.optimized)}",
         ]
-        more = [f"… {self.left_out:,} more lines"] * bool(self.left_out)
+        more = [f"… {counted(self.left_out, 'more line')}"] * bool(self.left_out)
         return "\n\n".join([*parts, *more])
 
 

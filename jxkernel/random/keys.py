@@ -20,6 +20,7 @@ from jxkernel.config import (
     legacy_prng_key,
     random_seed_offset,
 )
+from jxkernel.core.avals import kind_in_words
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
 from jxkernel.numpy.creation import asarray, canonical_shape
@@ -289,8 +290,7 @@ def _used(name: str, key_data: Any) -> Any:
 def _raw(name: str, key: Any) -> Any:
     if not isinstance(key, (ArrayImpl, Tracer, np.ndarray)) or key.dtype != np.uint32:
         raise TypeError(
-            f"random.{name} takes a key, made by random.key(seed), got {key!r:.60} of type "
-            f"{type(key).__name__}"
+            f"random.{name} takes a key, made by random.key(seed), got {kind_in_words(key)}"
         )
     if legacy_prng_key.value != "allow":
         _object_to_raw(name)

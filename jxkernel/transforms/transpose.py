@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from jxkernel._reprs import counted
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import putting_off
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
@@ -138,7 +139,9 @@ def _listed(primitive: Primitive, out: Any, count: int) -> list[Any]:
         raise _no_cotangents(primitive, "no list" if out is None else "an array")
     listed: list[Any] = list(out)
     if len(listed) != count:
-        raise _no_cotangents(primitive, f"{len(listed)} cotangents for {count} arguments")
+        raise _no_cotangents(
+            primitive, f"{counted(len(listed), 'cotangent')} for {counted(count, 'argument')}"
+        )
     return listed
 
 

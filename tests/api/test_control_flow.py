@@ -254,7 +254,7 @@ BAD_CARRIES = [
     (np.float32(0), lambda c: c + 1j, "carry", "f32[]", "c64[]"),
     ({"a": 0.0}, lambda c: {"b": c["a"]}, "carry", "['a']", "['b']"),
     ((0.0, 0.0), lambda c: [c[0], c[1]], "carry", "a tuple of length 2", "a list of length 2"),
-    ((0.0, 0.0), lambda c: c[0], "carry", "a tuple of length 2", "a leaf"),
+    ((0.0, 0.0), lambda c: c[0], "carry", "a tuple of length 2", "one value"),
     ((0.0, (0.0,)), lambda c: (c[0], None), "carry[1]", "a tuple", "None"),
 ]
 

@@ -124,11 +124,11 @@ TOO_LONG = {
     ),
     "shard_map-argument": (
         lambda m: mapped(m, lambda a: a, (P("x", "y"),))(EIGHT),
-        ["in_specs, args[0] of", "2 entries", "1 axes"],
+        ["in_specs, args[0] of", "2 entries", "1 axis"],
     ),
     "shard_map-result": (
         lambda m: mapped(m, lambda a: {"r": a}, P("x"), P("x", "y"))(EIGHT),
-        ["out_specs, ['r'] of", "2 entries", "1 axes"],
+        ["out_specs, ['r'] of", "2 entries", "1 axis"],
     ),
 }
 

@@ -62,7 +62,7 @@ class Slotted:
 
 @pytest.mark.parametrize("name", [*TRANSFORMS, *DECORATORS])
 def test_what_cannot_be_called_is_refused_where_it_is_given(name):
-    with pytest.raises(TypeError, match=r"needs a callable as fun, got \[3\]"):
+    with pytest.raises(TypeError, match=r"needs a callable as fun, got a list of length 1"):
         {**TRANSFORMS, **DECORATORS}[name]([3])
 
 
@@ -165,7 +165,7 @@ def test_axes_are_ints_where_they_are_given(axes):
         (
             lambda: jx.vmap(lambda x: [x, x], out_axes=(0, 0))(np.ones(2)),
             ValueError,
-            "its structure is no prefix of the result's",
+            "the result has",
         ),
         (
             lambda: jx.vmap(lambda x: (x, "a"), out_axes=(0, None))(np.ones(2)),
@@ -206,7 +206,9 @@ def test_auxiliary_results_come_in_a_tuple_or_list_of_two(name):
     def three(x):
         return [x, x, x]
 
-    with pytest.raises(TypeError, match=r"three to return a pair \(value, aux\), got list of leng"):
+    with pytest.raises(
+        TypeError, match=r"three to return a pair \(value, aux\), got a list of length 3"
+    ):
         WITH_AUX[name](three)
 
 

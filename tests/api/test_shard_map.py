@@ -289,7 +289,7 @@ def test_pmap_composes_with_the_other_transforms(eight_devices):
     ("call", "error", "message"),
     [
         (lambda f: f(np.ones((7, 8))), ValueError, r"args\[0\] of <lambda>.*7 is no multiple of 4"),
-        (lambda f: f(np.ones(8)), ValueError, "2 entries and the array only 1"),
+        (lambda f: f(np.ones(8)), ValueError, "2 entries and the array only 1 axis"),
         (lambda f: f("text"), TypeError, r"args\[0\]"),
         (lambda f: jx.pmap(lambda x: x)(np.ones(9)), ValueError, "size 9.*got 8"),
         (lambda f: jx.pmap(lambda x, y: x)(np.ones(2), np.ones(3)), ValueError, "inconsistent"),
@@ -310,9 +310,9 @@ def test_bad_calls_are_refused(call, error, message, mesh):
     [
         ({"in_specs": P("z")}, ValueError, "in_specs.*z of"),
         ({"out_specs": P("z")}, ValueError, "out_specs.*z of"),
-        ({"in_specs": (P(), P())}, ValueError, "in_specs: its structure"),
+        ({"in_specs": (P(), P())}, ValueError, "in_specs: The tree structures part"),
         ({"in_specs": "x"}, TypeError, "needs PartitionSpecs"),
-        ({"out_specs": P(None, None, "x")}, ValueError, "3 entries and the result only 2"),
+        ({"out_specs": P(None, None, "x")}, ValueError, "3 entries and the result only 2 axes"),
         ({"axis_names": {"z"}}, ValueError, "'z' is no axis"),
         ({"axis_names": {"y"}}, ValueError, "names 'x', which is not among"),
         ({"mesh": 3}, TypeError, "needs a Mesh"),

@@ -9,7 +9,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import dtypes
 from jxkernel.config import enable_x64
-from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words, rank_of, shape_of
 from jxkernel.core.zeros import UndefinedPrimal
 
 F32 = np.dtype(np.float32)
@@ -139,3 +139,25 @@ def test_a_sharding_gives_a_type_its_explicit_axes_alone() -> None:
     assert ShapedArray((4,), np.float32, sharding=auto) is plain
     divided = ShapedArray((4,), np.float32, sharding=explicit)
     assert (divided.sharding, divided.short()) == (explicit, "f32[4@x]")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.ones((2, 3), np.float32), "an array f32[2,3]"),
+        ((1, 2), "a tuple of length 2"),
+        ([], "a list of length 0"),
+        (None, "None"),
+        (3, "3 of type int"),
+        ("a", "'a' of type str"),
+    ],
+)
+def test_messages_say_what_a_value_is(value, words):
+    assert kind_in_words(value) == words
+    assert "Tracer" not in kind_in_words(value)
+
+
+def test_messages_say_a_traced_value_by_its_type():
+    said = []
+    jx.jit(jx.vmap(jx.grad(lambda x: said.append(kind_in_words(x)) or x)))(np.ones(3, np.float32))
+    assert said == ["an array f32[]"]

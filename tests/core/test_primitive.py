@@ -137,8 +137,8 @@ def test_an_evaluating_context_stages_nothing():
     [
         (lambda ct: ct, "gave an array: it returns a list"),
         (lambda ct: None, "gave no list: it returns a list"),
-        (lambda ct: [ct, ct], "gave 2 cotangents for 1 arguments"),
-        (lambda ct: (), "gave 0 cotangents for 1 arguments"),
+        (lambda ct: [ct, ct], "gave 2 cotangents for 1 argument"),
+        (lambda ct: (), "gave 0 cotangents for 1 argument"),
     ],
 )
 def test_a_transpose_rule_that_returns_no_list_of_cotangents_is_told(primitive, given, told):

@@ -119,7 +119,7 @@ def test_reduce_of_nothing_is_the_identity():
 WRONG = [
     (lambda: jnp.frompyfunc(3, 1, 1), TypeError, "callable, got 3"),
     (lambda: made("add")(X), TypeError, "takes 2 arguments, got 1"),
-    (lambda: jnp.frompyfunc(lambda x: x, 1, 2)(X), TypeError, "1 results, and has nout=2"),
+    (lambda: jnp.frompyfunc(lambda x: x, 1, 2)(X), TypeError, "1 result, and has nout=2"),
     (lambda: jnp.negative.reduce(X), ValueError, "negative.reduce is for functions of two"),
     (lambda: jnp.negative.outer(X, X), ValueError, "negative.outer"),
     (lambda: jnp.subtract.reduce(X[:0]), ValueError, "no elements needs initial"),

@@ -62,7 +62,7 @@ def test_wrong_dtypes_are_named(call: Any, message: str) -> None:
     ],
 )
 def test_shapes_that_differ_are_refused(call: Any) -> None:
-    with pytest.raises(ShapeMismatchError, match="operands have equal shapes"):
+    with pytest.raises(ShapeMismatchError, match="operands must have equal shapes"):
         call()
 
 

@@ -219,7 +219,7 @@ BAD = {
     ),
     "batching": (
         lambda: gather(CUBE, np.zeros((2, 1), np.int32), BATCHED, (1, 1, 5)),
-        "their sizes are equal",
+        "their sizes must be equal",
     ),
     "bool": (
         lambda: scatter_sub(A > 0, REPEATED, A[:3] > 0, as_scatter(ROWS)),

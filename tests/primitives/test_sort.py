@@ -291,7 +291,7 @@ def test_partial_search_gives_more_elements_in_order(search, size, k, target, me
 BAD = {
     "axis": (lambda: sort(A, 3), ValueError, "axes are from -3 to 2"),
     "none": (lambda: sort(()), ValueError, "at least one array"),
-    "shapes": (lambda: sort((A, A[0])), TypeError, "all are equal"),
+    "shapes": (lambda: sort((A, A[0])), TypeError, "all must be equal"),
     "keys": (lambda: sort((A, A), num_keys=3), ValueError, "num_keys=3 for 2 arrays"),
     "k": (lambda: top_k(A, 3), ValueError, "from 0 to all elements"),
     "complex": (lambda: top_k(A + 1j, 1), TypeError, "no order"),

@@ -12,7 +12,7 @@ from jxkernel.api.arguments import function_name
 from jxkernel.api.control_flow.carry import converting
 from jxkernel.api.traced import TracedFunction, check_callable, joint, leaf_avals, trace_function
 from jxkernel.config import disable_jit
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.cond import bind_cond
@@ -159,9 +159,7 @@ def _boolean(pred: Any) -> Any:
     try:
         aval = abstractify(pred)
     except TypeError:
-        raise TypeError(
-            f"cond needs a scalar condition, got {pred!r:.100} of type {type(pred).__name__}"
-        ) from None
+        raise TypeError(f"cond needs a scalar condition, got {kind_in_words(pred)}") from None
     if aval.shape:
         raise TypeError(
             f"cond needs a scalar condition, got {aval.short()}: reduce it with .all() or .any(), "

@@ -175,11 +175,18 @@ def check_carry_structure(body: LoopBody, expected: Any, found: Any) -> None:
     if expected == found:
         return
     mismatch = physical.structure_mismatch(expected, found)
+    before, after = (
+        "one value" if kind == "a leaf" else kind for kind in (mismatch.expected, mismatch.found)
+    )
     raise CarryTypeError(
         body.loop,
         body.path(mismatch.path),
-        mismatch.expected,
-        mismatch.found,
+        before,
+        after,
         details=(mismatch.advice,) if mismatch.advice else (),
+        instead=(
+            f"return {before} from the body: what it got, each part with its new value",
+            f"or begin with {after}",
+        ),
         **place_in_source(),
     )

@@ -19,7 +19,7 @@ from jxkernel.api.control_flow.carry import (
 from jxkernel.api.traced import TracedFunction, check_callable, leaf_avals, trace_function
 from jxkernel.api.vectorize import vmap
 from jxkernel.config import disable_jit
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words
 from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.key_data import key_data_axes
 from jxkernel.core.trace import Tracer, place_in_source
@@ -241,8 +241,7 @@ def _integer(name: str, parameter: str, value: Any) -> int:
         return as_index(value)
     except TypeError:
         raise TypeError(
-            f"{name} needs an integer as {parameter}, got {value!r:.100} of type "
-            f"{type(value).__name__}"
+            f"{name} needs an integer as {parameter}, got {kind_in_words(value)}"
         ) from None
 
 
@@ -367,7 +366,9 @@ def associative_scan(
     axes = [canonical_axis("associative_scan", axis, rank) for rank in ranks]
     sizes = [aval.shape[place] for aval, place in zip(avals, axes, strict=True)]
     if len(set(sizes)) > 1:
-        raise ValueError(f"associative_scan got sizes {sizes} along axis {axis}: they are equal")
+        raise ValueError(
+            f"associative_scan got sizes {sizes} along axis {axis}: they must be equal"
+        )
 
     def combine(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         return physical.leaves(fn(structure.unflatten(left), structure.unflatten(right)))

@@ -10,7 +10,7 @@ from jxkernel.api.custom.calls import closes_over_tracers, positional_arguments
 from jxkernel.api.jit import check_result
 from jxkernel.api.memo import Carrier
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
-from jxkernel.core.avals import ShapedArray, abstractify, rank_of
+from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words, rank_of
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.custom_vmap import BatchRule, bind_custom_vmap
@@ -159,8 +159,7 @@ def _checked(what: str, name: str, expected: Any, pair: Any) -> tuple[list[Any],
     """
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise TypeError(
-            f"{what} must return a pair (result, out_batched), got {pair!r:.100} of type "
-            f"{type(pair).__name__}"
+            f"{what} must return a pair (result, out_batched), got {kind_in_words(pair)}"
         )
     leaves, structure = physical.flatten(pair[0])
     flags, flag_structure = tree.flatten(pair[1])

@@ -7,7 +7,7 @@ from jxkernel import tree
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.custom.derivatives import custom_vjp
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
-from jxkernel.core.avals import abstractify
+from jxkernel.core.avals import abstractify, kind_in_words
 from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.trace import Tracer
@@ -169,6 +169,6 @@ def _pair(fun: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, Any]:
     if not isinstance(result, (tuple, list)) or len(result) != 2 or not callable(result[1]):
         raise TypeError(
             f"custom_gradient needs {function_name(fun)} to return a pair (value, pullback), the "
-            f"latter a function, got {result!r:.100} of type {type(result).__name__}"
+            f"latter a function, got {kind_in_words(result)}"
         )
     return result[0], result[1]

@@ -20,7 +20,7 @@ from jxkernel.api.derivatives.key_tangents import per_key, per_word
 from jxkernel.api.jit import check_result
 from jxkernel.api.memo import Carrier
 from jxkernel.api.traced import check_callable
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words
 from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.core.key_data import ExtendedArray, key_data_axes
 from jxkernel.core.trace import evaluating, place_in_source
@@ -127,7 +127,7 @@ class _Custom(Carrier):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
                 f"the {self.first_rule} rule {function_name(rule)} of {self.name} must return a "
-                f"pair {self.given_back}, got {pair!r:.100} of type {type(pair).__name__}"
+                f"pair {self.given_back}, got {kind_in_words(pair)}"
             )
         return pair
 
@@ -633,11 +633,14 @@ class _WayBack:
         in_tree = self._call.in_tree
         count = len(in_tree.children())
         if not isinstance(pulled, (tuple, list)) or len(pulled) != count:
-            found = type(pulled).__name__
-            length = f" of length {len(pulled)}" if isinstance(pulled, (tuple, list)) else ""
+            of_each = (
+                "the differentiated argument"
+                if count == 1
+                else (f"each of the {count} differentiated arguments")
+            )
             raise TypeError(
-                f"{what} must return a tuple with one cotangent for each of the {count} "
-                f"differentiated arguments, got a {found}{length}: return (ct,) for one"
+                f"{what} must return a tuple with one cotangent for {of_each}, got "
+                f"{kind_in_words(pulled)}: return (ct,) for one"
             )
         leaves = physical.leaves(_shaped_like(what, in_tree, tuple(pulled)))
         paths = physical.leaf_paths(in_tree)

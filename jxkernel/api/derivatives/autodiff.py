@@ -23,7 +23,7 @@ from jxkernel.api.reference_arguments import (
     write_written,
 )
 from jxkernel.api.traced import check_function, leaf_avals
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words
 from jxkernel.core.filtering import filtered, hide_internal_frames
 from jxkernel.core.jaxpr import eval_jaxpr
 from jxkernel.core.trace import evaluating
@@ -232,7 +232,7 @@ def _check_output(name: str, value: Any, holomorphic: bool) -> None:
         aval = abstractify(value)
     except TypeError:
         raise TypeError(
-            f"grad requires {name} to return a scalar, got a {type(value).__name__}: return one "
+            f"grad requires {name} to return a scalar, got {kind_in_words(value)}: return one "
             "number, and use has_aux=True for anything besides"
         ) from None
     if aval.shape:
@@ -257,8 +257,7 @@ def _split_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(
             f"has_aux=True needs {function_name(fun)} to return a pair (value, aux), got "
-            f"{type(result).__name__}"
-            + (f" of length {len(result)}" if isinstance(result, (tuple, list)) else "")
+            f"{kind_in_words(result)}: return both, or leave has_aux out"
         )
     return result[0], result[1]
 
@@ -575,7 +574,7 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(
             "jvp takes primals and tangents as tuples or lists, one entry per argument; got "
-            f"{type(primals).__name__} and {type(tangents).__name__}"
+            f"{kind_in_words(primals)} and {kind_in_words(tangents)}: write (x,) for one"
         )
     flat, in_tree = physical.flatten(primals)
     if has_references(flat):

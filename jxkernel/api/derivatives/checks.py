@@ -20,7 +20,7 @@ from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name, parameter_names
 from jxkernel.api.derivatives.autodiff import jvp, vjp
 from jxkernel.api.traced import check_callable, leaf_avals
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words
 from jxkernel.core.filtering import filtered
 from jxkernel.records import record
 from jxkernel.tree import physical
@@ -195,7 +195,7 @@ def _check_args(name: str, args: Any) -> None:
     if not isinstance(args, (tuple, list)):
         raise TypeError(
             f"{name} takes args as a tuple or list, one entry per argument, got "
-            f"{type(args).__name__}: write (x,) for one"
+            f"{kind_in_words(args)}: write (x,) for one"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from jxkernel._reprs import counted
 from jxkernel.jupyter.views.html import Html, details, element, escape, heading, page
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.differences import DiffRow, ProgramDiff, folded
@@ -23,7 +24,7 @@ def diff_view(found: ProgramDiff) -> View:
     left = len(rows) - len(shown)
     body = [element("tr", *map(_head, ("", found.before, found.after, "line")))]
     body += _body(shown)
-    notes = [element("div", f"… {left:,} more rows", class_="dim")] * bool(left)
+    notes = [element("div", f"… {counted(left, 'more row')}", class_="dim")] * bool(left)
     more = f"… {found.left_out:,} more equations were not compared"
     notes += [element("div", more, class_="dim")] * bool(found.left_out)
     legend = element("div", "~ changed · − only before · + only after", class_="dim")

@@ -89,7 +89,7 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (
         TypeError,
-        r"to return a scalar, got a NoneType",
+        r"to return a scalar, got None",
         "the function has no return: its result is None",
     ),
     (
@@ -114,6 +114,31 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         r"cannot be broadcast to shape",
         "only axes of size 1 are repeated, and axes are matched from the last: give the array such "
         "axes with [:, None] or reshape, or as many elements as the other shape takes",
+    ),
+    (
+        ValueError,
+        r"split cannot divide an axis",
+        "jnp.array_split makes parts of nearly one size",
+    ),
+    (
+        ValueError,
+        r"convert an array of size 1 to a Python scalar",
+        "take one element before, x[i].item(), or all of them: x.tolist()",
+    ),
+    (
+        TypeError,
+        r"device_put got '\w+' of type str",
+        "name a device: jx.device_put(x, jx.devices()[0])",
+    ),
+    (
+        TypeError,
+        r"unexpected keyword argument '(?:dim|keepdim)'",
+        "the words here are axis= and keepdims=",
+    ),
+    (
+        TypeError,
+        r"floating-point scalar, got u?int",
+        "leave out what makes integers of numbers, astype(int) or a comparison: it has no slope",
     ),
     (
         ValueError,
@@ -308,6 +333,59 @@ def _index_of(node: Any, code: str, names: Names) -> str:
             return ""
 
 
+_CALLED = {
+    "scan": "scan calls its body with two arguments, body(carry, x), and wants (carry, y) back",
+    "fori_loop": "fori_loop calls its body with two arguments, body(i, value), and wants the value "
+    "of the next turn back",
+    "while_loop": "while_loop calls both functions with the carry as one argument: begin them with "
+    "i, x = carry",
+    "cond": "cond takes a condition, two functions and their arguments: "
+    "lax.cond(pred, true_fun, false_fun, *operands)",
+    "switch": "switch calls a branch with the arguments that stand behind the branches: "
+    "lax.switch(index, branches, *operands)",
+    "map": "map calls its function with one argument, a row; several arrays are one tuple",
+    "associative_scan": "associative_scan calls its function with two arguments, and wants one "
+    "back of their kind",
+}
+"""How functions that take functions call these."""
+
+
+def _called(node: Any, code: str, names: Names) -> str:
+    """How the function is called that was given to a loop or a choice of ours."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name, value=module)) if name in _CALLED:
+            is_ours = getattr(names.found.get(ast.unparse(module)), "__name__", "")
+            return _CALLED[name] if is_ours.partition(".")[0] == "jxkernel" else ""
+        case _:
+            return ""
+
+
+def _split(node: Any, code: str, names: Names) -> str:
+    """The split of a random key that gives as many keys as there are names for."""
+    try:
+        (statement,) = ast.parse(code.strip()).body
+    except (SyntaxError, ValueError):
+        return ""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Tuple(elts=parts) as target],
+            value=ast.Call(func=ast.Attribute(attr="split"), args=[key]) as call,
+        ):
+            again = ast.Call(call.func, [key, ast.Constant(len(parts))], [])
+            return f"{ast.unparse(target)[1:-1]} = {ast.unparse(again)}"
+        case _:
+            return ""
+
+
+def _sizes(node: Any, code: str, names: Names) -> str:
+    """A call that makes an array, with sizes that were given one by one as one tuple."""
+    match node:
+        case ast.Call(func=function, args=[_, *_] as sizes, keywords=[]):
+            return ast.unparse(ast.Call(function, [ast.Tuple(sizes, ast.Load())], []))
+        case _:
+            return ""
+
+
 def _printed(node: Any, code: str, names: Names) -> str:
     """The call that prints a text while the compiled program runs, in place of ``print``."""
     while node is not None and not isinstance(node, ast.stmt):
@@ -384,6 +462,9 @@ _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], .
     (TypeError, r"'IndexUpdater' object does not support item assignment", _update_of),
     (TypeError, rf"{_TRACER} object is not callable", _index_of),
     (TypeError, rf"unsupported format string passed to {_TRACER}", _printed),
+    (TypeError, r"takes .*positional arguments? but|missing \d+ required positional", _called),
+    (TypeError, r"^(?:zeros|ones|empty) got dtype=\d+:", _sizes),
+    (ValueError, r"values to unpack", _split),
     (TypeError, r"requires real- or complex-valued inputs .* but got u?int", _floating),
     (AttributeError, r"of '(?:Array|\w*Tracer)' object has no setter", _of_property),
     (IndexError, r"the bounds of a slice", _static_bound),

@@ -218,9 +218,9 @@ def locate(error: BaseException) -> None:
     if isinstance(error, ShapeError) and not error.instead:
         told = fitting(error, node, names)
         error.instead = (told,) if told else ()
-    if isinstance(error, CarryTypeError) and not error.instead:
+    if isinstance(error, CarryTypeError):
         told = _carry_and_parts(error, node, names)
-        error.instead = (told,) if told else ()
+        error.instead = (told,) if told else error.instead
     if isinstance(error, _OF_VALUES) and _is_of_users_line(error):
         part, kind = traced_part(node, names)
         told = f"{part}, {error.tracer},"

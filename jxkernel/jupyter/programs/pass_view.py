@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from jxkernel._reprs import counted
 from jxkernel.jupyter.views.html import Html, details, element, join, page, row, table
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.passes import Instruction, Passes, PassStep
@@ -20,7 +21,7 @@ def passes_view(found: Passes, title: str) -> View:
     """Return what the passes did to a program, or to what came of one of its equations."""
     steps = found.steps[:_STEPS]
     left_out = len(found.steps) - len(steps)
-    more = f"… {left_out:,} more steps" if left_out else ""
+    more = f"… {counted(left_out, 'more step')}" if left_out else ""
     head = f"XLA's passes over {title}"
     if found.equation is not None:
         head += f", equation {found.equation}"

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from jxkernel._reprs import counted
 from jxkernel.jupyter.code.magics import as_typed
 from jxkernel.jupyter.programs.view import outline_data
 from jxkernel.jupyter.views.html import (
@@ -61,7 +62,7 @@ def stages_html(found: Stages) -> Html:
         "J, S and H lead to the first equation, StableHLO operation and HLO instruction of a line; "
         "a number leads back"
     )
-    more = f"… {found.left_out:,} more lines" if found.left_out else ""
+    more = f"… {counted(found.left_out, 'more line')}" if found.left_out else ""
     notes = [element("div", text, class_="dim") for text in (legend, more) if text]
     return element("div", *notes[:1], element("div", *parts, class_="cols"), *notes[1:])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from jxkernel._reprs import counted
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.jupyter.code.magics import as_typed
 from jxkernel.jupyter.programs.graphs import Node, graph_svg
@@ -242,7 +243,7 @@ def _program(program: Program, places: Collection[Place]) -> Html:
     parts: list[object] = [row(f"{label}λ {head}", class_="dim")]
     parts += [_equation(one, places) for one in program.equations]
     if program.left_out:
-        more = f"… {program.left_out:,} more equations"
+        more = f"… {counted(program.left_out, 'more equation')}"
         parts.append(row(more, class_="dim"))
     parts.append(row(f"in {tail}", class_="dim"))
     return element("div", *parts)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from jxkernel._reprs import counted
 from jxkernel.jupyter.views.html import (
     Html,
     anchor,
@@ -195,7 +196,7 @@ def _text_lines(function: FunctionMap) -> Iterator[str]:
 
 
 def _loop_text(times: int, equations: int) -> str:
-    return f"{times:,} rounds made {equations:,} equations"
+    return f"{counted(times, 'round')} made {counted(equations, 'equation')}"
 
 
 def _function_html(function: FunctionMap, shown: set[str]) -> Html:
@@ -248,7 +249,7 @@ def _facts_html(function: FunctionMap) -> Html:
         for fact in function.names[:_NAMES]
     ]
     head = ("", "Name", "Type or value", "Size", "Comes from")
-    return details(f"{len(function.names)} names", table(head, rows, numeric=(3,)))
+    return details(f"{counted(len(function.names), 'name')}", table(head, rows, numeric=(3,)))
 
 
 def _chain_text(fact: NameFact) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import IPython
 
 from jxkernel import observe
+from jxkernel._reprs import counted
 from jxkernel.jupyter.cells.cell import Cell, Version
 from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.jupyter.ledger.view import ledger_view
@@ -157,7 +158,7 @@ def _cells_view(cells: list[dict[str, Any]]) -> View:
         for one in cell["versions"]:
             lines.append(f"  {_version_title(one)}")
             lines += [f"    {line}" for line in one["source"].splitlines()]
-    title = f"{len(cells)} cells under %%jit"
+    title = f"{counted(len(cells), 'cell')} under %%jit"
     rows = [(cell["name"], cell["count"]) for cell in cells]
     html = page(details(title, *blocks, is_open=len(cells) <= 10))
     return View("table", "\n".join([title, *lines]), html, {"rows": rows})

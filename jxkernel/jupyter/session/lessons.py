@@ -15,6 +15,7 @@ import executing
 import numpy as np
 
 from jxkernel import random
+from jxkernel._reprs import counted
 from jxkernel.jupyter.code.lints import NOT_CONSUMING, dropped_updates, lint
 from jxkernel.jupyter.errors.rewrites import Names, in_users_names
 from jxkernel.jupyter.errors.tracebacks import TIMED, name_cells
@@ -156,8 +157,8 @@ class CellTeaching:
 def _few(found: Sequence[str]) -> list[str]:
     """The first of what was found, and how much more there is."""
     more = len(found) - _MOST
-    told = ["1 more line like these" if more == 1 else f"{more} more lines like these"]
-    return [*found[:_MOST], *told * (more > 0)]
+    told = [f"{counted(more, 'more line')} like these"] * (more > 0)
+    return [*found[:_MOST], *told]
 
 
 def _changed_view(traceback: TracebackType | None) -> str | None:

@@ -11,6 +11,7 @@ import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jxkernel._reprs import counted
 from jxkernel.jupyter.views.html import Html, details, element, escape, join, page, table
 from jxkernel.jupyter.views.lanes import STYLE, drawing, hue
 from jxkernel.jupyter.views.view import View
@@ -70,7 +71,7 @@ def _drawings(timeline: Timeline, numbers: dict[str, int], label: Callable[[str]
         html = join([_window_html(one, lanes, numbers, label, count) for one, lanes in shown])
         if len(html) <= _SIZE:
             break
-    more = f"… {len(busy) - _WINDOWS} more cells" if len(busy) > _WINDOWS else ""
+    more = f"… {counted(len(busy) - _WINDOWS, 'more cell')}" if len(busy) > _WINDOWS else ""
     return join([html, element("div", more, class_="dim")])
 
 

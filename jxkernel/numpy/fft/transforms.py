@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import counted
 from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import conj
@@ -127,7 +128,10 @@ def _checked(
     if s is None:
         return tuple(_default_lengths(aval.shape, found, kind)), found
     if len(s) != len(found):
-        raise ValueError(f"{name} got {len(s)} lengths s={s} for {len(found)} axes {found}")
+        raise ValueError(
+            f"{name} got {counted(len(s), 'length')} s={s} for "
+            f"{counted(len(found), 'axis')} {found}"
+        )
     if any(length < 1 for length in s):
         raise ValueError(f"{name} got lengths {s}: each must be positive")
     return s, found

@@ -54,7 +54,7 @@ def check_matrices(name: str, x: Any, *, square: bool = False, argument: str = "
     shape = argument_aval(name, x).shape
     if len(shape) < 2 or (square and shape[-1] != shape[-2]):
         kind = "(..., n, n)" if square else "(..., m, n)"
-        raise ShapeError(f"{name} got shape {shape}: {argument} is of shape {kind}")
+        raise ShapeError(f"{name} got shape {shape}: {argument} must be of shape {kind}")
 
 
 def broadcast_stacks(name: str, arrays: Sequence[Any], core: Sequence[int]) -> list[Any]:

@@ -179,7 +179,7 @@ def lstsq(
     if left.ndim != 2:
         raise ShapeMismatchError("lstsq", [left.shape], "a is one matrix; use vmap for stacks")
     if right.ndim not in (1, 2):
-        raise ShapeMismatchError("lstsq", [right.shape], "b is of shape (m,) or (m, k)")
+        raise ShapeMismatchError("lstsq", [right.shape], "b must be of shape (m,) or (m, k)")
     if left.shape[0] != right.shape[0]:
         raise ShapeMismatchError("lstsq", [left.shape, right.shape], "a and b have as many rows")
     dtype = promote_inexact("lstsq", np.zeros((), left.dtype), np.zeros((), right.dtype))[0].dtype

@@ -154,7 +154,8 @@ def _check_axes(lhs: ShapedArray, rhs: ShapedArray, numbers: DotDimensionNumbers
             raise ShapeMismatchError(
                 "dot_general",
                 [lhs.shape, rhs.shape],
-                f"{kind} axes {left} of the left operand and {right} of the right have equal sizes",
+                f"{kind} axes {left} of the left operand and {right} of the right must have "
+                "equal sizes",
             )
 
 

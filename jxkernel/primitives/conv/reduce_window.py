@@ -463,7 +463,7 @@ def _select_and_gather_add_abstract_eval(
 ) -> ShapedArray:
     if x.shape != operand.shape:
         raise ShapeMismatchError(
-            "select_and_gather_add", [x.shape, operand.shape], "they are equal"
+            "select_and_gather_add", [x.shape, operand.shape], "they must be equal"
         )
     _check_select("select_and_gather_add", operand)
     return x.update(shape=Window(**window).result_shape(operand.shape))

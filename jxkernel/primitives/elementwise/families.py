@@ -251,7 +251,7 @@ def joint_shape(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]
                 raise ShapeMismatchError(
                     name,
                     shapes,
-                    "operands have equal shapes, save for axes of size 1, or are scalars; "
+                    "operands must have equal shapes, save for axes of size 1, or are scalars; "
                     "jxkernel.numpy broadcasts",
                 )
             shape = tuple(map(_wider, shape, own)) if shape else own

@@ -83,7 +83,9 @@ def _select_n_abstract_eval(which: ShapedArray, *cases: ShapedArray) -> ShapedAr
     shapes = [which.shape, *(case.shape for case in cases)]
     shape = joint_shape("select_n", shapes)
     if any(own not in ((), shape) for own in shapes):
-        raise ShapeMismatchError("select_n", shapes, "operands have equal shapes, or are scalars")
+        raise ShapeMismatchError(
+            "select_n", shapes, "operands must have equal shapes, or be scalars"
+        )
     return ShapedArray(shape, dtype, joint_weak_type(cases))
 
 

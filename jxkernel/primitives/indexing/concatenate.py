@@ -79,7 +79,7 @@ def _concatenate_abstract_eval(*operands: ShapedArray, dimension: int) -> Shaped
             raise ShapeMismatchError(
                 "concatenate",
                 [a.shape for a in operands],
-                f"all sizes but those of axis {dimension} are equal",
+                f"all sizes but those of axis {dimension} must be equal",
             )
     dtype = same_dtype("concatenate", operands)
     total = sum(aval.shape[dimension] for aval in operands)
@@ -154,7 +154,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
 def _stack_abstract_eval(*operands: ShapedArray, axis: int) -> ShapedArray:
     first = operands[0].shape
     if any(aval.shape != first for aval in operands):
-        raise ShapeMismatchError("stack", [a.shape for a in operands], "all are equal")
+        raise ShapeMismatchError("stack", [a.shape for a in operands], "all must be equal")
     dtype = same_dtype("stack", operands)
     shape = (*first[:axis], len(operands), *first[axis:])
     return ShapedArray(shape, dtype, joint_weak_type(operands))

@@ -166,7 +166,7 @@ def check_batching(
         raise TypeError(
             f"{name} got batching axes {tuple(operand_dims)} of an operand of shape "
             f"{operand.shape} and {tuple(indices_dims)} of indices of shape {indices.shape}: "
-            "their sizes are equal"
+            "their sizes must be equal"
         )
 
 

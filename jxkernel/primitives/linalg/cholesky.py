@@ -144,7 +144,7 @@ def _triangular_solve_abstract_eval(
         raise ShapeMismatchError(
             "triangular_solve",
             [a.shape, b.shape],
-            f"stack shapes are equal, and axis {side} of b is as long as a's axes",
+            f"stack shapes must be equal, and axis {side} of b as long as a's axes",
         )
     return b.strip_weak_type()
 

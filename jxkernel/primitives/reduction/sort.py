@@ -100,7 +100,7 @@ def _sort_abstract_eval(
 ) -> list[ShapedArray]:
     shape = operands[0].shape
     if any(aval.shape != shape for aval in operands):
-        raise ShapeMismatchError("sort", [a.shape for a in operands], "all are equal")
+        raise ShapeMismatchError("sort", [a.shape for a in operands], "all must be equal")
     if not 1 <= num_keys <= len(operands):
         raise ValueError(
             f"sort got num_keys={num_keys} for {len(operands)} arrays: at least one is a key, and "

@@ -94,7 +94,7 @@ def _reshape_abstract_eval(
     if prod(new_sizes) != operand.size or any(size < 0 for size in new_sizes):
         raise ShapeError(
             f"cannot reshape array of shape {operand.shape} (size {operand.size}) into shape "
-            f"{new_sizes} (size {prod(new_sizes)}): sizes are equal, and none is negative"
+            f"{new_sizes} (size {prod(new_sizes)}): sizes must be equal, and none negative"
         )
     return operand.update(shape=new_sizes)
 
