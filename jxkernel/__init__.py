@@ -310,8 +310,8 @@ if TYPE_CHECKING:
     from jxkernel.observe.benchmarks import benchmark
     from jxkernel.observe.limits import assert_max_traces
     from jxkernel.observe.progress import progress
-    from jxkernel.observe.quiz import quiz
-    from jxkernel.observe.tasks import task
+    from jxkernel.observe.teaching.quiz import quiz
+    from jxkernel.observe.teaching.tasks import task
 __getattr__, __dir__ = lazy_names(
     __name__,
     modules=(
@@ -341,8 +341,8 @@ __getattr__, __dir__ = lazy_names(
         "jxkernel.observe.benchmarks": "benchmark",
         "jxkernel.observe.limits": "assert_max_traces",
         "jxkernel.observe.progress": "progress",
-        "jxkernel.observe.quiz": "quiz",
-        "jxkernel.observe.tasks": "task",
+        "jxkernel.observe.teaching.quiz": "quiz",
+        "jxkernel.observe.teaching.tasks": "task",
     },
     older={
         "jxkernel._older": (

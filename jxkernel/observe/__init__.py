@@ -11,10 +11,8 @@ from jxkernel.observe.backend_states import BackendChange, BackendPreview, Backe
 from jxkernel.observe.backends import BackendSwitch
 from jxkernel.observe.benchmarks import Benchmark, Times, benchmark
 from jxkernel.observe.call_costs import CallCost, OperationCost, cost, cost_of
-from jxkernel.observe.classes import ClassProgress, class_progress, join_class, leave_class
 from jxkernel.observe.comparisons import Comparison, compare
 from jxkernel.observe.differences import ProgramDiff, diff
-from jxkernel.observe.exercises import Exercise, Graded
 from jxkernel.observe.explain import LedgerRow, explain, format_ledger, ledger
 from jxkernel.observe.functions import TracedFunction, functions
 from jxkernel.observe.holdings import Holding, holding_name, holdings
@@ -44,8 +42,10 @@ from jxkernel.observe.reports import environment, report
 from jxkernel.observe.residuals import KeptForBackward, KeptValue, Way, residuals
 from jxkernel.observe.rooflines import Roofline, roofline
 from jxkernel.observe.stages import Stages, stages
-from jxkernel.observe.tasks import Grade, Task
-from jxkernel.observe.teaching import Lesson, Teaching, TeachingWarning
+from jxkernel.observe.teaching.classes import ClassProgress, class_progress, join_class, leave_class
+from jxkernel.observe.teaching.exercises import Exercise, Graded
+from jxkernel.observe.teaching.lessons import Lesson, Teaching, TeachingWarning
+from jxkernel.observe.teaching.tasks import Grade, Task
 from jxkernel.observe.timeline import Lane, Slice, Timeline, Total, Window
 from jxkernel.observe.totals import LedgerTotal, format_totals, ledger_totals
 from jxkernel.observe.values import ArrayFigures, figures_of

@@ -4,7 +4,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from jxkernel.jupyter.teaching.requests import guess
-from jxkernel.observe.quiz import clear
+from jxkernel.observe.teaching.quiz import clear
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.kernels import running_kernel
 

@@ -39,7 +39,7 @@ from jxkernel.jupyter.views.view import View
 from jxkernel.observe import Comparison, Exercise, LedgerRow, Recorder, provenance
 from jxkernel.observe.comparisons import FIGURES
 from jxkernel.observe.marks import FunctionMap, Mark, NameFact, Provenance
-from jxkernel.observe.quiz import Quiz
+from jxkernel.observe.teaching.quiz import Quiz
 from tests.jupyter.conftest import Notebook
 from tests.jupyter.inspector import inspect, inspect_bundle, inspect_html, is_clean
 

@@ -37,9 +37,9 @@ from jxkernel.observe import (
     Times,
     Window,
 )
-from jxkernel.observe.exercises import LineStory, Outcome
 from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
 from jxkernel.observe.programs import count_equations
+from jxkernel.observe.teaching.exercises import LineStory, Outcome
 from tests.jupyter.inspector import inspect
 
 LIMIT = 300_000

@@ -10,7 +10,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import numpy as jnp
 from jxkernel.observe import Exercise, Graded
-from jxkernel.observe.quiz import EXERCISES, Quiz, clear, quiz
+from jxkernel.observe.teaching.quiz import EXERCISES, Quiz, clear, quiz
 
 ANSWERS: dict[str, Any] = {
     "first-steps": 1,

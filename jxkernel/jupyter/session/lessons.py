@@ -20,7 +20,7 @@ from jxkernel.jupyter.code.lints import NOT_CONSUMING, dropped_updates, lint
 from jxkernel.jupyter.errors.rewrites import Names, in_users_names
 from jxkernel.jupyter.errors.tracebacks import TIMED, name_cells
 from jxkernel.observe.marks import FunctionMap, Mark
-from jxkernel.observe.teaching import Lesson, Teaching
+from jxkernel.observe.teaching.lessons import Lesson, Teaching
 from jxkernel.runtime import ArrayImpl
 from jxkernel.source import is_user_code
 

@@ -9,7 +9,7 @@ from jxkernel.jupyter.teaching.quiz import exercises
 from jxkernel.jupyter.teaching.tasks import class_of, class_view, grade_view
 from jxkernel.jupyter.teaching.view import exercise_view, graded_view, quiz_view
 from jxkernel.observe import ClassProgress, Exercise, Grade, Graded
-from jxkernel.observe.quiz import EXERCISES, Quiz
+from jxkernel.observe.teaching.quiz import EXERCISES, Quiz
 
 __all__ = ["FEATURE"]
 

@@ -10,8 +10,8 @@ from IPython.core.error import UsageError
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.teaching.view import exercise_view, graded_view, quiz_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.observe.exercises import Exercise, Graded
-from jxkernel.observe.quiz import EXERCISES, Quiz, quiz
+from jxkernel.observe.teaching.exercises import Exercise, Graded
+from jxkernel.observe.teaching.quiz import EXERCISES, Quiz, quiz
 
 __all__ = ["exercises", "view_of"]
 

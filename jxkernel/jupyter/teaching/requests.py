@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from jxkernel.jupyter.session.session import Session
-from jxkernel.observe.quiz import EXERCISES, answered
+from jxkernel.observe.teaching.quiz import EXERCISES, answered
 
 __all__ = ["GuessAnswer", "TeachAnswer", "guess", "teach"]
 

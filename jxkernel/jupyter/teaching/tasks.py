@@ -8,8 +8,8 @@ from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.html import element, page, table
 from jxkernel.jupyter.views.tables import table_view, text_view
 from jxkernel.jupyter.views.view import View
-from jxkernel.observe.classes import ClassProgress, Progress, class_progress, join_class
-from jxkernel.observe.tasks import Grade
+from jxkernel.observe.teaching.classes import ClassProgress, Progress, class_progress, join_class
+from jxkernel.observe.teaching.tasks import Grade
 
 __all__ = ["class_of", "class_view", "grade_view"]
 

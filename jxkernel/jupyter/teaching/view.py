@@ -17,8 +17,8 @@ from jxkernel.jupyter.views.html import (
     table,
 )
 from jxkernel.jupyter.views.view import View
-from jxkernel.observe.exercises import Exercise, Graded, LineStory, Outcome
-from jxkernel.observe.quiz import EXERCISES, Quiz
+from jxkernel.observe.teaching.exercises import Exercise, Graded, LineStory, Outcome
+from jxkernel.observe.teaching.quiz import EXERCISES, Quiz
 
 __all__ = ["exercise_view", "graded_view", "quiz_view"]
 

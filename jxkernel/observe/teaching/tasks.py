@@ -14,10 +14,10 @@ from jxkernel import events, tree
 from jxkernel.api.derivatives.checks import check_grads
 from jxkernel.api.jit import jit_state
 from jxkernel.api.tracing import make_jaxpr
-from jxkernel.observe import classes
 from jxkernel.observe.explain import ledger
 from jxkernel.observe.programs import count_equations
 from jxkernel.observe.recorder import Recorder
+from jxkernel.observe.teaching import classes
 from jxkernel.tree import physical
 
 __all__ = ["Case", "Check", "Finding", "Grade", "Task", "task"]

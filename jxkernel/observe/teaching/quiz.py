@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jxkernel.observe.exercises import Exercise, Graded
+from jxkernel.observe.teaching.exercises import Exercise, Graded
 
 __all__ = ["EXERCISES", "Quiz", "quiz"]
 
