@@ -310,8 +310,13 @@ class JitState:
             raise incomparable(self.fun, call, known, error) from error
         if entry is None:
             try:
-                self._tell_miss(call, avals, len(args), "trace")
-                entry = self._trace(call, avals)
+                told = self._tell_miss(call, avals, len(args), "trace")
+                try:
+                    entry = self._trace(call, avals)
+                except BaseException:
+                    if told is not None:
+                        late_module("jxkernel.compile.keys").history.forget(told)
+                    raise
             finally:
                 if evaluating():
                     look_anew()
@@ -325,11 +330,15 @@ class JitState:
 
     def _tell_miss(
         self, call: Call, avals: tuple[ShapedArray, ...], count: int, cache: CacheName
-    ) -> None:
-        """Say why a call of ``count`` positional arguments missed, if anyone wants to know."""
+    ) -> Any:
+        """Say why a call of ``count`` positional arguments missed, if anyone wants to know.
+
+        Returns:
+          the signature that is kept to compare later calls with; None where none is.
+        """
         explained = explain_cache_misses.value
         if not explained and not events.listening():
-            return
+            return None
         names = leaf_names(self.fun, call)
         static = [(static_name(self.fun, key), value) for key, value in call.static]
         flags = self._donated_leaves(call, count)
@@ -353,6 +362,7 @@ class JitState:
             signature=signature,
             site=site,
         )
+        return signature
 
     def _trace(self, call: Call, avals: tuple[ShapedArray, ...]) -> TraceEntry:
         fun, in_tree, static = self.fun, call.in_tree, call.static

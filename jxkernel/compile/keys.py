@@ -143,7 +143,7 @@ class SignatureHistory:
 
     def record(self, new: CallSignature, cache: CacheName = "memory") -> tuple[Reason, ...]:
         """Say why ``new`` missed a cache, given all recorded before, and record it."""
-        key = (new.qualified or new.fun, _file_group(new))
+        key = _group(new)
         with self._lock:
             recorded = self._signatures.setdefault(key, deque(maxlen=self._per_function))
             self._signatures.move_to_end(key)
@@ -152,6 +152,13 @@ class SignatureHistory:
             if len(self._signatures) > self._functions:
                 self._signatures.popitem(last=False)
         return explain_miss(new, earlier, cache)
+
+    def forget(self, signature: CallSignature) -> None:
+        """Forget the signature of a call that failed: no entry came of it."""
+        with self._lock:
+            recorded = self._signatures.get(_group(signature), ())
+            if recorded and recorded[-1] == signature:
+                recorded.pop()
 
     def takers(self, kind: str) -> list[tuple[CallSignature, str]]:
         """The first calls that took over the memory of arrays of a type, with the argument.
@@ -179,6 +186,11 @@ history = SignatureHistory()
 
 Clearing caches leaves it alone, so that the next call can be told that its entry was evicted.
 """
+
+
+def _group(signature: CallSignature) -> tuple[str, str]:
+    """What is one function to the history, however often it is defined."""
+    return signature.qualified or signature.fun, _file_group(signature)
 
 
 def _file_group(signature: CallSignature) -> str:

@@ -211,3 +211,31 @@ def test_a_library_that_needs_a_value_is_told_by_the_line_that_called_it(
     ran = notebook.fails(f"%%jit\ny = x * 2\nz = {call}", TracerArrayConversionError)
     notebook.run("%xmode Context")
     assert frame in ran.printed
+
+
+@pytest.mark.parametrize("colours", ["nocolor", "linux"])
+@pytest.mark.parametrize("line", ["%jx cost bad(x)", "z = %jaxpr bad(x)", "%timeit bad(x)"])
+def test_a_traceback_shows_line_magics_as_they_were_typed(
+    notebook: Notebook, line: str, colours: str
+) -> None:
+    notebook.run(f"@jx.jit\ndef bad(a):\n    return a if a.sum() > 0 else -a\n%colors {colours}")
+    ran = notebook.fails(line, TracerBoolConversionError)
+    assert f"----> 1 {line}\n" in ran.printed
+    assert "run_line_magic" not in ran.printed
+    assert "jnp.where(a.sum() > 0, a, -a)" in ran.printed
+
+
+def test_advice_under_a_magic_keeps_the_usual_names_of_modules(notebook: Notebook) -> None:
+    notebook.run("f = jx.jit(lambda a: a)")
+    ran = notebook.attempt("%jaxpr f('a')")
+    assert "convert data with jnp.asarray" in ran.printed
+
+
+def test_a_failed_trace_is_no_reason_of_the_next(notebook: Notebook) -> None:
+    notebook.run("@jx.jit\ndef f(a):\n    return a if ready else a.item()\nready = False")
+    for _ in range(2):
+        notebook.fails("f(x)", ConcretizationTypeError)
+    notebook.run("ready = True\nf(x)")
+    told = str(notebook.run("%jx explain f").value)
+    assert "evicted" not in told
+    assert told.count("first call of f") == 3

@@ -88,7 +88,9 @@ class Names:
 
 
 def in_users_names(lines: Iterable[str], names: Names) -> tuple[str, ...]:
-    """Return advice with modules named as the user has imported them."""
+    """Return advice with modules named as the user has imported them; unchanged without names."""
+    if not names.found:
+        return tuple(lines)
     return tuple(
         _MODULE.sub(lambda found: f"{names.of_module(_MODULES[found[1]])}.", line) for line in lines
     )

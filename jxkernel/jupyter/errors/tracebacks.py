@@ -84,6 +84,8 @@ _TIMED_PLACE = re.compile(rf"(?:{'|'.join(TIMED)}):\d+(?::\d+)?(?:, in [\w<>]+| 
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
 _FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
+_ESCAPE = re.compile(r"\x1b\[[\d;]*m")
+_LINE_NUMBER = re.compile(rf"(?:{_ESCAPE.pattern}|[-> \d])*")
 _FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
 _OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)(.*?)'")
 _ARGUMENT = re.compile(r"traced argument (\w+)")
@@ -404,7 +406,8 @@ class Filter:
                 etb = []  # the frames that led to the cell, of which the user wrote none
             elif isinstance(evalue, SyntaxError) and isinstance(etb, list):
                 etb = [one for one in etb if not _is_machinery(one.filename)]
-            return self._original(etype, evalue, etb, *args, **kwargs)
+            shown = self._original(etype, evalue, etb, *args, **kwargs)
+        return list(map(_with_magics, shown)) if isinstance(shown, list) else shown
 
     def _is_cell(self, file: str | None) -> bool:
         return file in getattr(self._shell.compile, "_filename_map", {})
@@ -418,6 +421,21 @@ class Filter:
             error.where = name_cells(error.where, compiler)
             error.origin = tuple(name_cells(line, compiler) for line in error.origin)
             error.details = tuple(name_cells(line, compiler) for line in error.details)
+
+
+def _with_magics(text: str) -> str:
+    """A part of a traceback with line magics as the user wrote them, in one colour."""
+    if "run_line_magic" not in text:
+        return text
+    lines = text.split("\n")
+    for number, line in enumerate(lines):
+        begin = _LINE_NUMBER.match(line)
+        assert begin is not None, "it may be empty"
+        code = _ESCAPE.sub("", line[begin.end() :])
+        typed = as_typed(code)
+        if typed != code:
+            lines[number] = f"{begin.group()}{typed}" + "\x1b[0m" * ("\x1b" in line)
+    return "\n".join(lines)
 
 
 def _tell_of_expression(error: BaseException) -> None:
