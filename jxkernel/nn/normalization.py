@@ -290,7 +290,7 @@ def standardize(
       mean: the mean, with its axes kept; that of ``x`` where not given.
       variance: the variance, likewise.
       epsilon: what keeps the root from being 0.
-      where: booleans that broadcast to ``x``: the elements that mean and variance are of.
+      where: booleans that broadcast to ``x``: the elements of which mean and variance are taken.
       algorithm: ``"fast"`` takes the variance as the mean of squares less the squared mean,
         ``"stable"`` as the mean of squared distances.
 

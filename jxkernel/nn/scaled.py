@@ -65,7 +65,7 @@ _MODES = {
 
 
 def get_scaled_dot_general_config(mode: str, global_scale: Any = None) -> BlockScaleConfig:
-    """Return how ``scaled_dot_general`` is to make an operand narrow.
+    """Return how ``scaled_dot_general`` makes an operand narrow.
 
     Args:
       mode: ``"mxfp8"`` or ``"mxfp4"``, blocks of 32 that share a power of two, or ``"nvfp4"``,
@@ -256,7 +256,7 @@ def scaled_dot_general(
       an array with the batch axes, the left operand's other axes, then the right's.
 
     Raises:
-      TypeError: the result's dtype is another, or axes do not fit.
+      TypeError: the result is asked for in another dtype, or axes do not fit.
       ValueError: there are not three ``configs``.
 
     Derivatives are those of the exact product, so rounding counts as the identity; in the MX

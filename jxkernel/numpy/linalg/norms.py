@@ -104,8 +104,8 @@ def norm(
 
     Raises:
       TypeError: ``x`` is no array, or of a dtype without a kernel where one is needed.
-      ValueError: an axis does not exist, there are more than two, ``ord`` does not fit, or it is
-        the least of nothing.
+      ValueError: an axis does not exist, there are more than two, ``ord`` does not fit, or there
+        is no element to be the least.
 
     The derivative at 0 is 0.
 
