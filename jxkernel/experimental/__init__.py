@@ -27,9 +27,11 @@ __all__ = [
     "overlap",
     "pallas",
     "random",
+    "rnn",
     "scheduling_groups",
     "serialize_executable",
     "sparse",
+    "topologies",
     "xla_metadata",
 ]
 
@@ -53,9 +55,11 @@ if TYPE_CHECKING:
         overlap,
         pallas,
         random,
+        rnn,
         scheduling_groups,
         serialize_executable,
         sparse,
+        topologies,
         xla_metadata,
     )
 __getattr__, __dir__ = lazy_names(
@@ -63,7 +67,7 @@ __getattr__, __dir__ = lazy_names(
     modules=(
         "array_serialization buffer_callback checkify colocated_python compilation_cache "
         "compute_on custom_partitioning hijax jet key_reuse layout mesh_utils "
-        "multihost_utils ode overlap pallas pjit random scheduling_groups "
-        "serialize_executable shard_map sparse xla_metadata"
+        "multihost_utils ode overlap pallas pjit random rnn scheduling_groups "
+        "serialize_executable shard_map sparse topologies xla_metadata"
     ),
 )

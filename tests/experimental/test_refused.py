@@ -2,6 +2,7 @@
 
 import pytest
 
+from jxkernel import experimental
 from jxkernel.experimental import colocated_python, hijax, pallas
 from jxkernel.experimental.array_serialization import serialization
 from jxkernel.extend import ifrt_programs
@@ -37,6 +38,24 @@ def test_what_has_nothing_behind_it_says_so_where_it_is_used(use, said):
 def test_a_definition_that_is_not_here_is_refused_with_a_reason():
     with pytest.raises(AttributeError, match="knows of types above arrays: register the class as"):
         hijax.VJPHiPrimitive  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("fused", "XLA fuses operations of a jitted function by itself"),
+        ("jax2tf", "`jxkernel.export` gives portable StableHLO"),
+        ("mosaic", "Kernels in the dialects of the compilers of TPUs and GPUs"),
+        ("profiler", "`jxkernel.observe` reads those of `jxkernel.profiler.trace`"),
+        ("roofline", r"`jit\(f\).lower\(...\).cost_analysis\(\)`"),
+        ("source_mapper", "show what each line became and cost"),
+        ("thunky", "here XLA schedules whole programs"),
+        ("transfer", "Arrays move between processes of one mesh by collectives"),
+    ],
+)
+def test_modules_that_are_not_here_are_refused_with_a_reason(name, said):
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'. .*{said}"):
+        getattr(experimental, name)
 
 
 def test_definitions_are_taken():
