@@ -137,7 +137,8 @@ def swap_lstm_gates(
     """
     sizes = (input_size, hidden_size, num_layers, bidirectional)
     unpacked = unpack_lstm_weights(weights, *sizes)
-    arrays = dict(zip(("W_ih", "W_hh", "b_ih", "b_hh"), unpacked, strict=True))
+    arrays: dict[str, dict[int, Any]] = {}
+    arrays.update(zip(("W_ih", "W_hh", "b_ih", "b_hh"), unpacked, strict=True))
     swapped: list[Any] = []
     for name, place, _ in _shapes(sizes):
         i, f, g, o = split(arrays[name][place], 4)

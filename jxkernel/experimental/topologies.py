@@ -46,7 +46,7 @@ def get_topology_desc(
     raise NotImplementedError(
         f"get_topology_desc({topology_name!r}, {platform!r}): programs are compiled for devices "
         "that are here. For devices to come, give jit shardings over an AbstractMesh and lower for "
-        'their platform, jit(f).trace(...).lower(lowering_platforms=("tpu",)), or export the function'
+        'their platform, jit(f).trace(...).lower(lowering_platforms=("tpu",)), or export f'
     )
 
 

@@ -46,7 +46,7 @@ def test_a_definition_that_is_not_here_is_refused_with_a_reason():
         ("fused", "XLA fuses operations of a jitted function by itself"),
         ("jax2tf", "`jxkernel.export` gives portable StableHLO"),
         ("mosaic", "Kernels in the dialects of the compilers of TPUs and GPUs"),
-        ("profiler", "`jxkernel.observe` reads those of `jxkernel.profiler.trace`"),
+        ("profiler", "`jxkernel.observe.Profile` records a profile and reads it"),
         ("roofline", r"`jit\(f\).lower\(...\).cost_analysis\(\)`"),
         ("source_mapper", "show what each line became and cost"),
         ("thunky", "here XLA schedules whole programs"),
