@@ -8,11 +8,13 @@ from contextlib import ContextDecorator
 from typing import Any
 
 from jxkernel.config import operation_attributes
-from jxkernel.core.trace import state
-from jxkernel.primitives.marking import dce_sink_p, marked_p
+from jxkernel.core.avals import shape_of
+from jxkernel.core.trace import evaluating, state
+from jxkernel.primitives.marking import dce_sink_p, layout_constraint_p, marked_p
+from jxkernel.sharding.layout import Format, Layout, sharding_of
 from jxkernel.tree import physical
 
-__all__ = ["dce_sink", "set_xla_metadata"]
+__all__ = ["dce_sink", "set_xla_metadata", "with_layout_constraint"]
 
 
 def set_xla_metadata(x: Any = None, /, **attributes: Any) -> Any:
@@ -90,3 +92,45 @@ def dce_sink(val: Any) -> None:
     """
     for leaf in physical.leaves(val):
         dce_sink_p.bind(leaf)
+
+
+def with_layout_constraint(x: Any, layouts: Any) -> Any:
+    """Return a tree of arrays unchanged, that lie in memory in a given order inside a program.
+
+    Args:
+      x: a tree of arrays.
+      layouts: a ``Layout``, or a tree of these that is a prefix of the structure of ``x``.
+
+    Raises:
+      ValueError: a layout is none, or has another number of axes than its array.
+      NotImplementedError: outside of programs, a layout is not row-major, as all arrays are.
+
+    Results of programs are row-major, however they were made.  The derivative is the identity, in
+    the same order.  XLA ``LayoutConstraint``.
+
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> from jxkernel.experimental.layout import Layout, with_layout_constraint
+    >>> f = jx.jit(lambda x: with_layout_constraint(x, Layout((1, 0))) * 2.0)
+    >>> f(jnp.ones((1, 2))).tolist()
+    [[2.0, 2.0]]
+    """
+    leaves, structure = physical.flatten(x)
+    given = physical.broadcast_prefix(layouts, x, is_leaf=lambda node: isinstance(node, Layout))
+    return structure.unflatten(list(map(_in_order, leaves, given)))
+
+
+def _in_order(leaf: Any, layout: Any) -> Any:
+    if not isinstance(layout, Layout):
+        raise ValueError(
+            f"with_layout_constraint takes a Layout for each array, got {layout!r:.60}"
+        )
+    order, shape = layout.major_to_minor, shape_of(leaf)
+    if len(order) != len(shape):
+        raise ValueError(
+            f"with_layout_constraint got major_to_minor={order} for an array of shape {shape}: "
+            "name each of its axes"
+        )
+    if evaluating():
+        sharding_of(Format(layout, leaf.sharding), "with_layout_constraint")
+        return leaf
+    return layout_constraint_p.bind(leaf, order=order)

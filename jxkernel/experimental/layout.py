@@ -3,6 +3,7 @@
 A façade: it re-exports.
 """
 
+from jxkernel.api.marking import with_layout_constraint
 from jxkernel.sharding.layout import Format, Layout
 
-__all__ = ["Format", "Layout"]
+__all__ = ["Format", "Layout", "with_layout_constraint"]

@@ -6,7 +6,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel._jaxlib import version
-from jxkernel.experimental.layout import Format, Layout
+from jxkernel.experimental.layout import Format, Layout, with_layout_constraint
 from tests.many_devices import over
 
 ROWS, COLUMNS = Layout((0, 1)), Layout((1, 0))
@@ -80,3 +80,54 @@ def test_compiled_functions_tell_formats_of_arguments_and_results(x):
 def test_other_layouts_are_refused(make, error, said, x):
     with pytest.raises(error, match=said):
         make(x)
+
+
+def test_values_of_programs_lie_as_they_are_to(x):
+    f = jx.jit(lambda x: with_layout_constraint(x, COLUMNS) * 2)
+    assert "@LayoutConstraint" in f.lower(x).as_text()
+    assert "operand_layouts = [dense<[0, 1]> : tensor<2xindex>]" in f.lower(x).as_text()
+    np.testing.assert_array_equal(f(x), 2 * x)
+    np.testing.assert_array_equal(jx.jit(lambda x: with_layout_constraint(x, COLUMNS))(x), x)
+    assert with_layout_constraint(x, ROWS) is x
+    tree = jx.jit(lambda t: with_layout_constraint(t, COLUMNS))({"a": x, "b": x + 1})
+    np.testing.assert_array_equal(tree["b"], x + 1)
+    several = {"a": COLUMNS, "b": ROWS}
+    text = jx.jit(lambda t: with_layout_constraint(t, several)).lower({"a": x, "b": x}).as_text()
+    assert "[dense<[1, 0]> : tensor<2xindex>]" in text
+
+
+def test_an_order_passes_transforms(x):
+    def f(x):
+        return (with_layout_constraint(x * 2, COLUMNS) ** 2).sum()
+
+    np.testing.assert_array_equal(jx.jit(jx.grad(f))(x), 8 * x)
+    np.testing.assert_array_equal(jx.jit(lambda x: jx.jvp(f, (x,), (x,))[1])(x), 8 * (x**2).sum())
+    assert jx.jit(jx.grad(f)).lower(x).as_text().count("@LayoutConstraint") == 2
+    batched = jx.jit(jx.vmap(lambda x: with_layout_constraint(x, COLUMNS), in_axes=2))
+    many = jnp.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(batched(many), np.moveaxis(np.asarray(many), 2, 0))
+    assert "operand_layouts = [dense<[0, 1, 2]> : tensor<3xindex>]" in batched.lower(many).as_text()
+
+
+def test_an_order_holds_over_meshes(mesh):
+    divided = jx.device_put(np.arange(8.0, dtype=np.float32).reshape(4, 2), over(mesh, "x", "y"))
+    found = jx.jit(lambda x: with_layout_constraint(x, COLUMNS) + 1)(divided)
+    np.testing.assert_array_equal(found, np.asarray(divided) + 1)
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "said"),
+    [
+        (lambda x: with_layout_constraint(x, 3), ValueError, "takes a Layout for each array"),
+        (
+            lambda x: with_layout_constraint(x, Format(ROWS, x.sharding)),
+            ValueError,
+            "takes a Layout for each array",
+        ),
+        (lambda x: with_layout_constraint(x, Layout((0,))), ValueError, r"of shape \(2, 3\)"),
+        (lambda x: with_layout_constraint(x, COLUMNS), NotImplementedError, "row-major here"),
+    ],
+)
+def test_orders_that_cannot_be_are_refused(x, use, error, said):
+    with pytest.raises(error, match=said):
+        use(x)
