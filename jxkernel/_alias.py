@@ -247,6 +247,12 @@ class _Hook:
         if fullname == _PEER and self._found_elsewhere(fullname, path, target):
             refusing: Any = _Refusing()
             return ModuleSpec(fullname, refusing)
+        # What `from jax.experimental import X` asks of our package, which has its own name.
+        imports = self.names and top == _OWN and below.startswith("experimental.")
+        if imports and not _only_asked() and _refused(below):
+            if self._found_elsewhere(fullname, path, target):
+                return None
+            self._refuse(f"{_PEER}.{below}", below)
         return None
 
     def _refuse(self, fullname: str, below: str) -> None:
@@ -254,8 +260,8 @@ class _Hook:
 
         It names no module, for ``from jax import X`` says nothing of what it does not find so.
         """
-        module, _, name = below.rpartition(".")
-        reason = late_module(f"{_OWN}._refusals").reason(module, name)
+        module = below.rpartition(".")[0]
+        reason = _refused(below)
         if reason is None and module == "experimental":
             there = late_module(f"{_OWN}.experimental").__all__
             reason = f"Of what is experimental there are {', '.join(there)}."
@@ -275,6 +281,11 @@ class _Hook:
             return iter(())
         metadata = late_module(f"{_OWN}._alias_metadata")
         return iter([metadata.AliasDistribution(name, INTERFACE_VERSION)])
+
+
+def _refused(below: str) -> str | None:
+    module, _, name = below.rpartition(".")
+    return late_module(f"{_OWN}._refusals").reason(module, name)
 
 
 def _only_asked() -> bool:

@@ -113,6 +113,7 @@ def test_what_does_not_exist_is_an_ordinary_import_error(alias):
         "nowhere",
         "jax2tf_associative_scan_reductions",
         "experimental.jax2tf",
+        "experimental.nowhere",
         "_src.nowhere",
     ):
         assert importlib.util.find_spec(f"jax.{absent}") is None
@@ -247,7 +248,16 @@ def test_a_compiled_extension_cannot_bring_the_real_package_in(tmp_path):
             "from jax import jax2tf_associative_scan_reductions",
             "no 'jax.jax2tf_associative_scan_reductions'. Internal to the",
         ),
-        ("import jax.experimental.jax2tf", "are array_serialization, checkify, "),
+        ("import jax.experimental.nothing_such", "are array_serialization, buffer_callback, "),
+        (
+            "import jax.experimental.jax2tf",
+            "no 'jax.experimental.jax2tf'. Writes programs for Tensor",
+        ),
+        (
+            "from jax.experimental import thunky",
+            "no 'jax.experimental.thunky'. Records the commands",
+        ),
+        ("from jax.experimental import nothing_such", "cannot import name 'nothing_such'"),
         ("from jax import nothing_such", "no 'jax.nothing_such'. It has the names of JAX 0.12.0: "),
         ("from jax.numpy import nothing_such", "cannot import name 'nothing_such'"),
         ("from jax._src.tree_util import nothing_such", "is internal to the reference"),
