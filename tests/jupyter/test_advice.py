@@ -308,3 +308,21 @@ def test_an_index_that_is_none_is_told_by_what_it_is(
 ) -> None:
     printed = notebook.attempt(f"x[{index}]").printed
     assert [told in printed, printed.count("What to write instead")] == [True, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("lax.scan(lambda c: (c, c), 0.0, x)", "body(carry, x)"),
+        ("jx.lax.scan(lambda c: (c, c), 0.0, x)", "body(carry, x)"),
+        ("jx.lax.map(lambda a, b: a + b, x)", "several arrays are one tuple"),
+        ("own.scan(lambda c: c)", ""),
+    ],
+)
+def test_functions_with_other_arguments_than_they_get_are_told(
+    notebook: Notebook, call: str, told: str
+) -> None:
+    notebook.run("class own:\n    scan = staticmethod(lambda f: f(1, 2))")
+    printed = notebook.fails(call, TypeError).printed
+    assert told in printed
+    assert ("What to write instead" in printed) is bool(told)

@@ -354,8 +354,10 @@ def _called(node: Any, code: str, names: Names) -> str:
     """How the function is called that was given to a loop or a choice of ours."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name, value=module)) if name in _CALLED:
-            is_ours = getattr(names.found.get(ast.unparse(module)), "__name__", "")
-            return _CALLED[name] if is_ours.partition(".")[0] == "jxkernel" else ""
+            # `lax` and `jx.lax` alike: what the first name of the module is bound to is ours.
+            found = names.found.get(ast.unparse(module).partition(".")[0])
+            is_ours = getattr(found, "__name__", "").partition(".")[0] == "jxkernel"
+            return _CALLED[name] if is_ours else ""
         case _:
             return ""
 
