@@ -1,4 +1,4 @@
-"""What the compiler is told of operations beside what they compute: ``set_xla_metadata``.
+"""What the compiler is told of operations beside what they compute: frontend attributes.
 
 A block's attributes go into the scope of what is traced in it, as the names of ``named_scope``
 do, so whatever is made of an equation keeps them.  They are part of the key of traces besides.
@@ -7,6 +7,8 @@ do, so whatever is made of an equation keeps them.  They are part of the key of 
 from contextlib import ContextDecorator
 from typing import Any
 
+from jxkernel.api.jit import jit
+from jxkernel.api.traced import check_callable
 from jxkernel.config import operation_attributes
 from jxkernel.core.avals import shape_of
 from jxkernel.core.trace import evaluating, state
@@ -14,7 +16,14 @@ from jxkernel.primitives.marking import dce_sink_p, layout_constraint_p, marked_
 from jxkernel.sharding.layout import Format, Layout, sharding_of
 from jxkernel.tree import physical
 
-__all__ = ["dce_sink", "set_xla_metadata", "with_layout_constraint"]
+__all__ = [
+    "dce_sink",
+    "fuse_limit",
+    "must_fuse_call",
+    "set_xla_metadata",
+    "with_layout_constraint",
+    "xla_metadata_call",
+]
 
 
 def set_xla_metadata(x: Any = None, /, **attributes: Any) -> Any:
@@ -49,6 +58,65 @@ def set_xla_metadata(x: Any = None, /, **attributes: Any) -> Any:
     if x is None:
         return _Block(pairs)
     return physical.map(lambda leaf: marked_p.bind(leaf, attributes=pairs), x)
+
+
+def xla_metadata_call(f: Any = None, /, **meta: Any) -> Any:
+    """Return a function whose operations are compiled with frontend attributes.
+
+    The operations of its derivatives have them too, and those of a call outside of ``jit``.
+
+    Args:
+      f: the function, of trees of arrays; left out, for a decorator.
+      **meta: the attributes: texts, booleans or numbers.
+
+    Raises:
+      TypeError: a value is none of these, or ``f`` is not callable.
+
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> from jxkernel.experimental.xla_metadata import xla_metadata_call
+    >>> f = xla_metadata_call(jnp.sin, tag="block")
+    >>> '{tag = "block"}' in jx.jit(f).lower(1.0).as_text()
+    True
+    """
+    for key, value in meta.items():
+        if not isinstance(value, (str, bool, int, float)):
+            kind = type(value).__name__
+            raise TypeError(f"xla_metadata_call takes texts and numbers, got {key}={kind}")
+
+    def decorate(f: Any) -> Any:
+        check_callable("xla_metadata_call", "f", f)
+        return jit(set_xla_metadata(**meta)(f))
+
+    return decorate if f is None else decorate(f)
+
+
+def must_fuse_call(identifier: str) -> Any:
+    """Return a decorator of functions whose operations are to be one fused operation.
+
+    It is ``xla_metadata_call(MUST_FUSE=identifier)``; compilers that know no such mark ignore it.
+
+    Args:
+      identifier: the number of the fused operation, as text.
+
+    >>> import jxkernel.numpy as jnp
+    >>> from jxkernel.experimental.xla_metadata import must_fuse_call
+    >>> float(must_fuse_call("1")(lambda x: jnp.square(x).sum())(jnp.ones(3)))
+    3.0
+    """
+    return xla_metadata_call(MUST_FUSE=identifier)
+
+
+def fuse_limit() -> Any:
+    """Return a block out of which and into which no operation is to be fused.
+
+    It is ``set_xla_metadata(FUSE_LIMIT=True)``; compilers that know no such mark ignore it.
+
+    >>> import jxkernel.numpy as jnp
+    >>> from jxkernel.experimental.xla_metadata import fuse_limit
+    >>> with fuse_limit():
+    ...     y = jnp.sin(0.0)
+    """
+    return set_xla_metadata(FUSE_LIMIT=True)
 
 
 def _text(value: Any) -> str:

@@ -1,5 +1,5 @@
-"""What the compiler is told of operations: ``set_xla_metadata``.  Only re-exports."""
+"""What the compiler is told of operations: ``set_xla_metadata`` and others.  Only re-exports."""
 
-from jxkernel.api.marking import set_xla_metadata
+from jxkernel.api.marking import fuse_limit, must_fuse_call, set_xla_metadata, xla_metadata_call
 
-__all__ = ["set_xla_metadata"]
+__all__ = ["fuse_limit", "must_fuse_call", "set_xla_metadata", "xla_metadata_call"]

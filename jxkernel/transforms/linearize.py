@@ -46,13 +46,25 @@ class Linearized:
         return Linearized(self.outs, program, self.in_avals, self.active, self.nonzero)
 
 
-def linearize_flat(function: Callable[..., Sequence[Any]], primals: Sequence[Any]) -> Linearized:
-    """Linearize a function of flat arguments at a point; integer arguments have no tangent."""
+def linearize_flat(
+    function: Callable[..., Sequence[Any]],
+    primals: Sequence[Any],
+    moving: Sequence[bool] | None = None,
+) -> Linearized:
+    """Linearize a function of flat arguments at a point; integer arguments have no tangent.
+
+    Args:
+      function: the function.
+      primals: the point.
+      moving: for each argument whether its tangent may be other than zero; all, if left out.
+    """
     trace = PartialTrace(state.trace)
     avals = [abstractify(primal) for primal in primals]
     primals = [canonical_value(x, aval) for x, aval in zip(primals, avals, strict=True)]
     tangent_avals = [aval.tangent() for aval in avals]
     active = [t.dtype == a.dtype for t, a in zip(tangent_avals, avals, strict=True)]
+    if moving is not None:
+        active = [has and moves for has, moves in zip(active, moving, strict=True)]
     tangents = [
         trace.argument(aval) if moves else Zero(aval)
         for aval, moves in zip(tangent_avals, active, strict=True)

@@ -6,7 +6,7 @@ module must not know of ``jit`` or of any other transform.
 
 import functools
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Self
 
 from jxkernel.tree.nodes import GetAttrKey, register_pytree_with_keys
 
@@ -53,7 +53,7 @@ class Partial(functools.partial):
     (10.0, [2.0])
     """
 
-    def __new__(cls, func: Callable[..., Any], *args: Any, **kw: Any) -> "Partial":
+    def __new__(cls, func: Callable[..., Any], *args: Any, **kw: Any) -> Self:
         """Return the partial function; see the class."""
         if isinstance(func, functools.partial):
             func = _Opaque(func)

@@ -8,7 +8,12 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
-from jxkernel.experimental.xla_metadata import set_xla_metadata
+from jxkernel.experimental.xla_metadata import (
+    fuse_limit,
+    must_fuse_call,
+    set_xla_metadata,
+    xla_metadata_call,
+)
 
 
 def marks(function, *args):
@@ -49,6 +54,29 @@ def test_a_decorated_function_has_the_attributes_at_each_call_and_in_each_thread
     thread.start()
     thread.join()
     assert found == marks(f, 1.0) == [("sine", {"k": "v"})]
+
+
+def test_a_call_has_attributes_as_have_its_derivatives():
+    f = xla_metadata_call(jnp.sin, tag="b", on=True, n=2)
+    attributes = {"tag": "b", "on": "true", "n": "2"}
+    assert marks(lambda x: f(x) * 2.0, 1.0) == [("sine", attributes)]
+    assert ("cosine", attributes) in marks(jx.grad(f), 1.0)
+    np.testing.assert_allclose(jx.vmap(f)(np.ones(2)), np.sin(np.ones(2)), rtol=1e-6)
+
+    @xla_metadata_call(tag="c")
+    def g(x, *, y):
+        return {"both": x * y}
+
+    assert float(g(3.0, y=2.0)["both"]) == 6.0
+    with pytest.raises(TypeError, match="takes texts and numbers, got a=NoneType"):
+        xla_metadata_call(a=None)
+    with pytest.raises(TypeError, match="f"):
+        xla_metadata_call(3)
+
+
+def test_marks_of_what_is_fused():
+    assert marks(must_fuse_call("1")(jnp.sin), 1.0) == [("sine", {"MUST_FUSE": "1"})]
+    assert marks(fuse_limit()(jnp.sin), 1.0) == [("sine", {"FUSE_LIMIT": "true"})]
 
 
 def test_an_error_ends_the_block():

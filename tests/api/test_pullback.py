@@ -39,6 +39,85 @@ def test_an_argument_can_be_let_go_of_and_put_back():
     np.testing.assert_allclose(pullback(1.0)[0], 10.0 * wanted[0], rtol=1e-6)
 
 
+def test_an_argument_that_may_not_be_kept_is_put_back():
+    tree = {"a": X, "b": Y}
+    _, pullback = jx.vjp(lambda t: jnp.sum(t["a"] * t["b"]), tree, saveable_args=((True, False),))
+    kept = pullback.args_res[0]
+    assert (kept["a"] is X, repr(kept["b"])) == (True, "NotSaveable()")
+    assert len(jx.tree.leaves(pullback)) == 1
+    with pytest.raises(ValueError, match=r"args_res is NotSaveable\(\): put it back"):
+        pullback(1.0)
+    kept["b"] = Y
+    np.testing.assert_allclose(pullback(1.0)[0]["a"], Y)
+
+
+def test_a_computed_residual_is_kept_whatever_may_be():
+    _, pullback = jx.vjp(jnp.sin, X, saveable_args=False)
+    np.testing.assert_allclose(pullback(X)[0], jnp.cos(X) * X, rtol=1e-6)
+
+
+def moving(x, y):
+    return {"product": [x * y], "own": y}, (jnp.floor(x), None)
+
+
+def test_a_tangent_that_is_zero_says_so_of_what_depends_on_it_alone():
+    _, pullback = jx.vjp(moving, X, Y, in_nzs=(True, False))
+    nonzero = ({"product": [True], "own": False}, (False, None))
+    assert pullback.out_nzs == nonzero
+    cotangent = ({"product": [X], "own": X}, (X, None))
+    by_x, by_y = pullback(cotangent)
+    np.testing.assert_allclose(by_x, X * Y)
+    np.testing.assert_array_equal(by_y, jnp.zeros(3))
+    _, push = jx.linearize(moving, X, Y, in_nzs=(True, False))
+    assert push.out_nzs == nonzero
+    assert jx.tree.map(lambda x: x, push).out_nzs == nonzero
+    tangent = push(X, Y)
+    np.testing.assert_allclose(tangent[0]["product"][0], X * Y)
+    np.testing.assert_array_equal(tangent[0]["own"], jnp.zeros(3))
+
+
+def test_what_does_not_move_is_known_to_custom_rules():
+    seen = []
+
+    @jx.custom_vjp
+    def f(x, y):
+        return x * y
+
+    def there(x, y):
+        seen.append((x.perturbed, y.perturbed))
+        return x.value * y.value, y.value
+
+    f.defvjp(there, lambda y, ct: (ct * y, None), symbolic_zeros=True)
+    _, pullback = jx.vjp(f, 2.0, 3.0, in_nzs=(True, False))
+    assert ([float(ct) for ct in pullback(1.0)], seen) == ([3.0, 0.0], [(True, False)])
+
+
+def test_a_reference_that_does_not_move():
+    def f(ref, x):
+        ref[...] = ref[...] * x
+        return x
+
+    ref = jx.new_ref(2.0)
+    _, push = jx.linearize(f, ref, 3.0, in_nzs=(False, True))
+    tangent = jx.new_ref(7.0)
+    push(tangent, 1.0)
+    assert float(tangent[...]) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"),
+    [
+        ({"in_nzs": (True,)}, r"vjp\(in_nzs=\) has 1 children where the arguments have 2"),
+        ({"in_nzs": (True, 1)}, r"vjp\(in_nzs=\) takes True and False, or trees of them"),
+        ({"saveable_args": None}, "saveable_args=.* has 0 children where"),
+        ({"saveable_args": (True, (True,))}, "has 1 children where the arguments have 0"),
+    ],
+)
+def test_trees_of_booleans_that_do_not_fit_are_refused(keywords, words):
+    with pytest.raises(ValueError, match=words):
+        jx.vjp(product, X, Y, **keywords)
+
+
 def test_a_pullback_is_a_tree_that_jit_returns_and_takes():
     pullback = jx.jit(lambda x, y: jx.vjp(product, x, y)[1])(X, Y)
     assert pullback.args_res[1].tolist() == Y.tolist()

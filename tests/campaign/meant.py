@@ -325,6 +325,12 @@ TABLE = (
     ),
     Meant(
         "value",
+        "Where x is 0, x log y is 0 for every y: it does not move with y.",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize|jac|hessian)\().*(xlogy|xlog1py)\(",
+        leaves=NOT_A_NUMBER,
+    ),
+    Meant(
+        "value",
         "Subnormal numbers have parts.",
         program=r"e-(3[89]|4\d|30[89]|3[12]\d)",
         made=r"frexp\(",

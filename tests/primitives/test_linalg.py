@@ -65,6 +65,18 @@ def test_cholesky_reads_the_lower_triangle_unless_it_symmetrizes():
     assert not np.allclose(np.asarray(linalg.cholesky(spoilt)), wanted)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
+def test_the_mean_of_integers_and_their_transpose_is_factorized(dtype):
+    x = jnp.asarray([[200, 3], [1, 201]], dtype)
+    mean = np.asarray(x, np.float32) / 2 + np.asarray(x, np.float32).T / 2
+    if dtype != "bool":
+        np.testing.assert_allclose(linalg.cholesky(x), np.linalg.cholesky(mean), rtol=1e-6)
+    _, values = linalg.eigh(x)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(mean), rtol=1e-5, atol=1e-6)
+    with pytest.raises(TypeError, match=f"cholesky does not accept dtype {dtype}"):
+        linalg.cholesky(x, symmetrize_input=False)
+
+
 @kinds
 def test_cholesky_has_the_derivative_of_what_it_reads(make):
     with enable_x64(True):

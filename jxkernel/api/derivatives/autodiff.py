@@ -49,7 +49,9 @@ __all__ = [
     "vjp",
 ]
 
+booleans_like = late_function("jxkernel.api.derivatives.pullback", "booleans_like")
 make_pullback = late_function("jxkernel.api.derivatives.pullback", "made")
+spread_booleans = late_function("jxkernel.api.derivatives.pullback", "spread_booleans")
 taking_references = late_function("jxkernel.api.derivatives.pullback", "taking_references")
 
 
@@ -364,6 +366,8 @@ def vjp(
     *primals: Any,
     has_aux: bool = False,
     reduce_axes: Sequence[Any] = (),
+    saveable_args: Any = True,
+    in_nzs: Any = None,
 ) -> Any:
     """Return a function's value and its pullback (vector-Jacobian product).
 
@@ -372,6 +376,12 @@ def vjp(
       *primals: the point, one tree of arrays per positional argument.
       has_aux: whether ``fun`` returns (value, anything else).
       reduce_axes: an older argument, which must be empty.
+      saveable_args: whether each argument may be kept for the way back: True, False, or a tree of
+        them like the arguments, or above it; containers match by their number of children.  Where
+        the way back reads one that is not kept, ``args_res`` has a mark, and it is put there
+        before the pullback is called.
+      in_nzs: likewise, whether the tangent of each argument may be other than zero; the cotangent
+        of another is zero.  ``pullback.out_nzs`` says which arrays of the value have a derivative.
 
     Returns:
       (value, pullback), and the auxiliary result if there is one.  The pullback takes a
@@ -383,6 +393,7 @@ def vjp(
 
     Raises:
       TypeError: ``fun`` is not callable; later, the cotangent does not fit the value.
+      ValueError: ``saveable_args`` or ``in_nzs`` is no such tree.
 
     >>> import jxkernel as jx
     >>> y, pullback = jx.vjp(lambda x, y: x * y, 2.0, 5.0)
@@ -393,16 +404,24 @@ def vjp(
     check_reduce_axes("vjp", reduce_axes)
     flat, in_tree = physical.flatten(primals)
     if has_references(flat):
-        return _vjp_taking(fun, primals, has_aux)
+        return _vjp_taking(fun, primals, has_aux, saveable_args, in_nzs)
     flat_fun = _FlatFunction(fun, in_tree, has_aux)
-    linear = linearize_flat(flat_fun, flat)
+    saveable = spread_booleans("vjp(saveable_args=)", saveable_args, in_tree)
+    linear = linearize_flat(flat_fun, flat, _moving("vjp", in_nzs, in_tree))
     way = _Pullback(function_name(fun), linear, in_tree, flat_fun.value_tree, flat_fun.count)
-    pullback = make_pullback(way, flat, in_tree, flat_fun.value_tree, linear.program.consts)
+    consts = linear.program.consts
+    pullback = make_pullback(way, flat, in_tree, flat_fun.value_tree, consts, saveable)
     value = flat_fun.value(linear.outs)
     return (value, pullback, flat_fun.aux(linear.outs)) if has_aux else (value, pullback)
 
 
-def _vjp_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> Any:
+def _moving(name: str, in_nzs: Any, in_tree: Any) -> list[bool] | None:
+    return None if in_nzs is None else spread_booleans(f"{name}(in_nzs=)", in_nzs, in_tree)
+
+
+def _vjp_taking(
+    fun: Callable[..., Any], primals: Any, has_aux: bool, saveable_args: Any, in_nzs: Any
+) -> Any:
     """Differentiate a function with references among its arguments: their values go in, and out.
 
     Raises:
@@ -410,7 +429,13 @@ def _vjp_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> Any:
     """
     of_values = OfValues(fun, primals, has_aux)
     check_distinct(f"vjp of {function_name(fun)}", of_values.named("args"))
-    (value, after), pullback, *aux = vjp(of_values, *of_values.points, has_aux=has_aux)
+    (value, after), pullback, *aux = vjp(
+        of_values,
+        *of_values.points,
+        has_aux=has_aux,
+        saveable_args=saveable_args,
+        in_nzs=in_nzs,
+    )
     of_values.write(after)
     return (value, taking_references(pullback, of_values.refs), *aux)
 
@@ -418,7 +443,7 @@ def _vjp_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> Any:
 class _Pullback:
     """The way back through a function at a point: residuals and a cotangent to cotangents."""
 
-    __slots__ = ("_active", "_in_avals", "_in_tree", "_jaxpr", "_name", "_nonzero", "_out", "_tree")
+    __slots__ = ("_active", "_in_avals", "_in_tree", "_jaxpr", "_name", "_out", "_tree", "nonzero")
 
     def __init__(
         self, name: str, linear: Linearized, in_tree: Any, value_tree: Any, count: int
@@ -431,7 +456,7 @@ class _Pullback:
         self._tree = value_tree
         # Of an auxiliary result no cotangent is given: it is zero.
         self._out = [abstractify(out) for out in linear.outs[:count]]
-        self._nonzero = linear.nonzero[:count]
+        self.nonzero = linear.nonzero[:count]
 
     @filtered
     def __call__(self, *residuals_and_cotangent: Any) -> Any:
@@ -444,7 +469,7 @@ class _Pullback:
                 f"got {len(given)}: give the cotangents of several results as a tuple"
             )
         leaves = _cotangent_leaves(self._name, given[0], self._tree, self._out)
-        cts = [ct for ct, has in zip(leaves, self._nonzero, strict=True) if has]
+        cts = [ct for ct, has in zip(leaves, self.nonzero, strict=True) if has]
         cts += [Zero(atom.aval) for atom in self._jaxpr.outvars[len(cts) :]]
         linear = [UndefinedPrimal(var.aval) for var in self._jaxpr.invars]
         moved = iter(backward(self._jaxpr, residuals, linear, cts))
@@ -627,7 +652,9 @@ def _tangent(name: str, leaf: Any, primal: ShapedArray) -> Any:
 
 
 @filtered
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_nzs: Any = None
+) -> Any:
     """Return a function's value and its derivative as a linear function of tangents.
 
     Args:
@@ -635,6 +662,10 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
       *primals: the point.  The tangent of a reference is another reference, which gets the
         tangents of what is written to the first.
       has_aux: whether ``fun`` returns (value, anything else).
+      in_nzs: whether the tangent of each argument may be other than zero: True, False, or a tree
+        of them like the arguments, or above it; containers match by their number of children.
+        The tangent of another counts as zero.  ``linear.out_nzs`` says which arrays of the value
+        have a derivative.
 
     Returns:
       (value, linear), and the auxiliary result if there is one; ``linear(*tangents)`` gives the
@@ -643,7 +674,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     Raises:
       TypeError: ``fun`` is not callable; later, the tangents' structure does not fit.
-      ValueError: later, their shapes or dtypes do not fit.
+      ValueError: ``in_nzs`` is no such tree; later, their shapes or dtypes do not fit.
 
     >>> import jxkernel as jx
     >>> y, linear = jx.linearize(lambda x: x**2, 3.0)
@@ -653,16 +684,16 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     check_function("linearize", fun)
     flat, in_tree = physical.flatten(primals)
     if has_references(flat):
-        return _linearize_taking(fun, primals, has_aux)
+        return _linearize_taking(fun, primals, has_aux, in_nzs)
     flat_fun = _FlatFunction(fun, in_tree, has_aux, may_return_references=True)
-    linear = linearize_flat(flat_fun, flat).pruned()
+    linear = linearize_flat(flat_fun, flat, _moving("linearize", in_nzs, in_tree)).pruned()
     push = _Pushforward(function_name(fun), linear, in_tree, flat_fun)
-    apply = tree.Partial(push, *linear.program.consts)
+    apply = _Linear(push, *linear.program.consts)
     value = flat_fun.value(linear.outs)
     return (value, apply, flat_fun.aux(linear.outs)) if has_aux else (value, apply)
 
 
-def _linearize_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> Any:
+def _linearize_taking(fun: Callable[..., Any], primals: Any, has_aux: bool, in_nzs: Any) -> Any:
     """Differentiate a function with references among its arguments: their values go in, and out.
 
     Raises:
@@ -670,7 +701,9 @@ def _linearize_taking(fun: Callable[..., Any], primals: Any, has_aux: bool) -> A
     """
     of_values = OfValues(fun, primals, has_aux)
     check_distinct(f"linearize of {function_name(fun)}", of_values.named("args"))
-    (value, after), linear, *aux = linearize(of_values, *of_values.points, has_aux=has_aux)
+    (value, after), linear, *aux = linearize(
+        of_values, *of_values.points, has_aux=has_aux, in_nzs=in_nzs
+    )
     of_values.write(after)
     push = _PushforwardTaking(
         function_name(fun),
@@ -720,6 +753,23 @@ class _PushforwardTaking:
         return f"linearization of {self.name}"
 
 
+class _Linear(tree.Partial):
+    """The derivative of a function at a point: what is kept of it are leaves."""
+
+    @property
+    def out_nzs(self) -> Any:
+        """Which arrays of the value have a derivative, as a tree of booleans."""
+        push: Any = self.func
+        return push.out_nzs
+
+
+tree.register_pytree_node(
+    _Linear,
+    lambda linear: (linear.args, linear.func),
+    lambda func, args: _Linear(func, *args),
+)
+
+
 class _Pushforward:
     """The derivative of a function at a point: residuals and tangents to the value's tangent."""
 
@@ -732,6 +782,7 @@ class _Pushforward:
         "_nonzero",
         "_out",
         "_tangent",
+        "_value_tree",
     )
 
     def __init__(
@@ -745,6 +796,12 @@ class _Pushforward:
         self._out = [abstractify(out) for out in linear.outs]
         self._nonzero = linear.nonzero
         self._tangent = flat_fun.tangent
+        self._value_tree = flat_fun.value_tree
+
+    @property
+    def out_nzs(self) -> Any:
+        """Which arrays of the value have a derivative."""
+        return booleans_like(self._value_tree, self._nonzero)
 
     @filtered
     def __call__(self, *residuals_and_tangents: Any) -> Any:

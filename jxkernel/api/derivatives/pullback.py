@@ -1,6 +1,6 @@
 """What ``vjp`` returns: the way back, with what it keeps, as values or into references."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jxkernel import tree
@@ -19,7 +19,10 @@ __all__ = [
     "GradRef",
     "GradValue",
     "NotNeeded",
+    "NotSaveable",
+    "booleans_like",
     "made",
+    "spread_booleans",
     "taking_references",
 ]
 
@@ -56,6 +59,11 @@ class DidntWant(_Mark):
 @tree.register_static
 class NotNeeded(_Mark):
     """In ``args_res``: the way back does not read this argument."""
+
+
+@tree.register_static
+class NotSaveable(_Mark):
+    """In ``args_res``: the way back reads this argument, which is to be put here before."""
 
 
 class VJP:
@@ -97,6 +105,12 @@ class VJP:
         self.args_res = list(args_res)
         self.opaque_residuals = list(opaque_residuals)
         self.refs = refs
+
+    @property
+    def out_nzs(self) -> Any:
+        """Which arrays of the value have a derivative, as a tree of booleans."""
+        way: Any = self.fun
+        return booleans_like(self.out_tree, way.nonzero)
 
     @filtered
     def __call__(self, *cotangent: Any) -> Any:
@@ -200,14 +214,62 @@ class VJP:
     def _residuals(self) -> list[Any]:
         own, others = self.in_tree.flatten_up_to(tuple(self.args_res)), iter(self.opaque_residuals)
         kept = [next(others) if place is None else own[place] for place in self.places]
-        if any(residual is None for residual in kept):
+        gone = [residual for residual in kept if residual is None or isinstance(residual, NotSaveable)]
+        if gone:
             raise ValueError(
-                f"{self.fun} needs an argument whose place in args_res is None: put it back first"
+                f"{self.fun} needs an argument whose place in args_res is {gone[0]}: "
+                "put it back first"
             )
         return kept
 
     def __repr__(self) -> str:
         return f"VJP({self.fun})"
+
+
+def booleans_like(structure: Any, flags: Sequence[bool]) -> Any:
+    """Return a tree of booleans: tuples stand for containers that are no tuple, list or dict."""
+    if structure.num_leaves == structure.num_nodes == 1:
+        return flags[0]
+    kind, keys = structure.node_data() or (type(None), ())
+    found: list[Any] = []
+    start = 0
+    for child in structure.children():
+        found.append(booleans_like(child, flags[start : start + child.num_leaves]))
+        start += child.num_leaves
+    if kind is dict:
+        return dict(zip(keys, found, strict=True))
+    return None if kind is type(None) else found if kind is list else tuple(found)
+
+
+def spread_booleans(name: str, given: Any, structure: Any) -> list[bool]:
+    """Return a boolean for each leaf of a structure, from a tree that is no deeper.
+
+    Containers match where they have as many children.
+
+    Args:
+      name: what the tree is, such as ``vjp(in_nzs=)``.
+      given: the tree of booleans.
+      structure: that of the values.
+
+    Raises:
+      ValueError: the tree does not match, or holds something else.
+    """
+    leaves, own = physical.flatten(given)
+    if not all(isinstance(leaf, bool) for leaf in leaves):
+        raise ValueError(f"{name} takes True and False, or trees of them, got {given!r}")
+
+    def matched(own: Any, structure: Any, leaves: Iterator[bool]) -> list[bool]:
+        if own.num_leaves == own.num_nodes == 1:
+            return [next(leaves)] * structure.num_leaves
+        pair = own.children(), structure.children()
+        if len(pair[0]) != len(pair[1]):
+            raise ValueError(
+                f"{name} has {len(pair[0])} children where the arguments have {len(pair[1])}: "
+                f"got {given!r} for arguments of structure {structure}"
+            )
+        return [flag for a, b in zip(*pair, strict=True) for flag in matched(a, b, leaves)]
+
+    return matched(own, structure, iter(leaves))
 
 
 def _cotangent_after(wanted: Any, aval: ShapedArray) -> Any:
@@ -243,6 +305,7 @@ def made(
     in_tree: Any,
     out_tree: Any,
     consts: Sequence[Any],
+    saveable: Sequence[bool],
 ) -> VJP:
     """Return a way back, whose residuals that are arguments can be told from the others.
 
@@ -252,10 +315,14 @@ def made(
       in_tree: their structure.
       out_tree: the structure of the value.
       consts: the residuals.
+      saveable: for each argument whether it may be kept.
     """
     known = {id(arg): place for place, arg in enumerate(args)}
     places = tuple([known.get(id(const)) for const in consts])
-    kept = [arg if place in places else NotNeeded() for place, arg in enumerate(args)]
+    kept = [
+        (arg if may else NotSaveable()) if place in places else NotNeeded()
+        for place, (arg, may) in enumerate(zip(args, saveable, strict=True))
+    ]
     opaque = [const for const, place in zip(consts, places, strict=True) if place is None]
     return VJP(fun, in_tree, out_tree, places, in_tree.unflatten(kept), opaque)
 

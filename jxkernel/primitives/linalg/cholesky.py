@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import hlo
+from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
@@ -13,6 +13,7 @@ from jxkernel.core.zeros import Zero, is_linear, scalar_like
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.elementwise.arithmetic import add, mul, neg
 from jxkernel.primitives.elementwise.complex import conj
+from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.linalg.lapack import (
     Argument,
     call_lapack,
@@ -74,7 +75,13 @@ def batch_in_front(primitive: Primitive) -> Any:
 
 
 def symmetrized(name: str, x: Any) -> Any:
-    """Return the mean of matrices and their conjugate transposes, checking that they are square."""
+    """Return the mean of matrices and their conjugate transposes, checking that they are square.
+
+    The mean of integers is floating.
+    """
+    own = abstractify(x).dtype
+    if own.kind in "iub":
+        x = convert_element_type(x, dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own)))
     check_matrices(name, abstractify(x), square=True)
     return mul(add(x, adjoint(x)), scalar_like(x, 0.5))
 
@@ -279,7 +286,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     Args:
       x: a stack of Hermitian positive definite matrices.
       symmetrize_input: whether to replace x by the mean of x and xᴴ first; otherwise only the
-        lower triangle is read.
+        lower triangle is read.  The mean of integers is floating.
 
     Raises:
       ValueError: the matrices are not square.

@@ -108,7 +108,8 @@ def eigh(
     Args:
       x: a stack of Hermitian matrices.
       lower: whether the lower triangle is read, where the input is not symmetrized.
-      symmetrize_input: whether to replace x by the mean of x and xᴴ first.
+      symmetrize_input: whether to replace x by the mean of x and xᴴ first; that of integers is
+        floating.
       sort_eigenvalues: whether eigenvalues must ascend; they always do.
       subset_by_index: the range of eigenvalues wanted, start and end; all where not given.
       implementation: which algorithm; only ``QR`` exists on CPUs.
