@@ -214,7 +214,9 @@ class VJP:
     def _residuals(self) -> list[Any]:
         own, others = self.in_tree.flatten_up_to(tuple(self.args_res)), iter(self.opaque_residuals)
         kept = [next(others) if place is None else own[place] for place in self.places]
-        gone = [residual for residual in kept if residual is None or isinstance(residual, NotSaveable)]
+        gone = [
+            residual for residual in kept if residual is None or isinstance(residual, NotSaveable)
+        ]
         if gone:
             raise ValueError(
                 f"{self.fun} needs an argument whose place in args_res is {gone[0]}: "
