@@ -4,6 +4,7 @@ A block's attributes go into the scope of what is traced in it, as the names of 
 do, so whatever is made of an equation keeps them.  They are part of the key of traces besides.
 """
 
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from typing import Any
 
@@ -60,7 +61,7 @@ def set_xla_metadata(x: Any = None, /, **attributes: Any) -> Any:
     return physical.map(lambda leaf: marked_p.bind(leaf, attributes=pairs), x)
 
 
-def xla_metadata_call(f: Any = None, /, **meta: Any) -> Any:
+def xla_metadata_call(f: Callable[..., Any] | None = None, /, **meta: object) -> Any:
     """Return a function whose operations are compiled with frontend attributes.
 
     The operations of its derivatives have them too, and those of a call outside of ``jit``.
@@ -83,7 +84,7 @@ def xla_metadata_call(f: Any = None, /, **meta: Any) -> Any:
             kind = type(value).__name__
             raise TypeError(f"xla_metadata_call takes texts and numbers, got {key}={kind}")
 
-    def decorate(f: Any) -> Any:
+    def decorate(f: Callable[..., Any]) -> Any:
         check_callable("xla_metadata_call", "f", f)
         return jit(set_xla_metadata(**meta)(f))
 

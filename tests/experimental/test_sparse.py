@@ -6,7 +6,7 @@ from scipy.sparse import csr_matrix
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
-from jxkernel import lax
+from jxkernel import lax, random
 from jxkernel.experimental import sparse
 from jxkernel.experimental.sparse import BCOO, BCSR
 
@@ -563,3 +563,35 @@ def test_places_closed_over_are_compared_only_where_one_is_out_of_bounds(places,
     gradient = jx.jit(jx.jacrev(closing, (0, 1)))(*args)
     for found, known in zip(gradient, jx.jacrev(product, (0, 1))(*args, indices), strict=True):
         np.testing.assert_array_equal(found, known)
+
+
+def test_sums_have_the_dtype_and_the_axes_of_sums_of_arrays():
+    dense = (jnp.arange(12).reshape(3, 4) % 3).astype("int8")
+    mat = sparse.BCOO.fromdense(dense)
+    for axis, dtype, keepdims in (
+        (1, None, False),
+        (0, None, True),
+        (None, None, True),
+        (-1, "bfloat16", False),
+        ((0, 1), "int16", False),
+        ((), None, False),
+    ):
+        found = mat.sum(axis, dtype, keepdims=keepdims)
+        found = found.todense() if isinstance(found, sparse.BCOO) else found
+        wanted = jnp.sum(dense, axis, dtype, keepdims=keepdims)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_random_arrays_hold_the_numbers_that_programs_know():
+    mat = sparse.random_bcoo(random.key(0), (3, 4), nse=0.5)
+    places = [[0, 0], [0, 3], [2, 1], [1, 1], [0, 1], [2, 0]]
+    elements = [0.8423, 0.1824, 0.2272, 0.1207, 0.1918, 0.722]
+    assert mat.indices.tolist() == places
+    np.testing.assert_allclose(mat.data, elements, atol=1e-4)
+    ordered = sparse.random_bcoo(random.key(0), (3, 4), nse=0.5, sorted_indices=True)
+    assert ordered.indices.tolist() == sorted(places)
+    np.testing.assert_array_equal(ordered.todense(), mat.todense())
+    batched = sparse.random_bcoo(random.key(0), (2, 3, 4), nse=2, n_batch=1)
+    assert batched.indices.tolist() == [[[0, 0], [0, 3]], [[1, 3], [1, 0]]]
+    np.testing.assert_allclose(batched.data, np.reshape(elements[:4], (2, 2)), atol=1e-4)

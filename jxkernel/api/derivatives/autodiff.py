@@ -366,8 +366,8 @@ def vjp(
     *primals: Any,
     has_aux: bool = False,
     reduce_axes: Sequence[Any] = (),
-    saveable_args: Any = True,
-    in_nzs: Any = None,
+    saveable_args: object = True,
+    in_nzs: object = None,
 ) -> Any:
     """Return a function's value and its pullback (vector-Jacobian product).
 
@@ -415,12 +415,12 @@ def vjp(
     return (value, pullback, flat_fun.aux(linear.outs)) if has_aux else (value, pullback)
 
 
-def _moving(name: str, in_nzs: Any, in_tree: Any) -> list[bool] | None:
+def _moving(name: str, in_nzs: object, in_tree: tree.PyTreeDef) -> list[bool] | None:
     return None if in_nzs is None else spread_booleans(f"{name}(in_nzs=)", in_nzs, in_tree)
 
 
 def _vjp_taking(
-    fun: Callable[..., Any], primals: Any, has_aux: bool, saveable_args: Any, in_nzs: Any
+    fun: Callable[..., Any], primals: Any, has_aux: bool, saveable_args: object, in_nzs: object
 ) -> Any:
     """Differentiate a function with references among its arguments: their values go in, and out.
 
@@ -653,7 +653,7 @@ def _tangent(name: str, leaf: Any, primal: ShapedArray) -> Any:
 
 @filtered
 def linearize(
-    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_nzs: Any = None
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_nzs: object = None
 ) -> Any:
     """Return a function's value and its derivative as a linear function of tangents.
 
@@ -693,7 +693,7 @@ def linearize(
     return (value, apply, flat_fun.aux(linear.outs)) if has_aux else (value, apply)
 
 
-def _linearize_taking(fun: Callable[..., Any], primals: Any, has_aux: bool, in_nzs: Any) -> Any:
+def _linearize_taking(fun: Callable[..., Any], primals: Any, has_aux: bool, in_nzs: object) -> Any:
     """Differentiate a function with references among its arguments: their values go in, and out.
 
     Raises:

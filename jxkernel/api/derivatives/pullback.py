@@ -228,7 +228,7 @@ class VJP:
         return f"VJP({self.fun})"
 
 
-def booleans_like(structure: Any, flags: Sequence[bool]) -> Any:
+def booleans_like(structure: tree.PyTreeDef, flags: Sequence[bool]) -> Any:
     """Return a tree of booleans: tuples stand for containers that are no tuple, list or dict."""
     if structure.num_leaves == structure.num_nodes == 1:
         return flags[0]
@@ -243,7 +243,7 @@ def booleans_like(structure: Any, flags: Sequence[bool]) -> Any:
     return None if kind is type(None) else found if kind is list else tuple(found)
 
 
-def spread_booleans(name: str, given: Any, structure: Any) -> list[bool]:
+def spread_booleans(name: str, given: object, structure: tree.PyTreeDef) -> list[bool]:
     """Return a boolean for each leaf of a structure, from a tree that is no deeper.
 
     Containers match where they have as many children.
@@ -260,7 +260,9 @@ def spread_booleans(name: str, given: Any, structure: Any) -> list[bool]:
     if not all(isinstance(leaf, bool) for leaf in leaves):
         raise ValueError(f"{name} takes True and False, or trees of them, got {given!r}")
 
-    def matched(own: Any, structure: Any, leaves: Iterator[bool]) -> list[bool]:
+    def matched(
+        own: tree.PyTreeDef, structure: tree.PyTreeDef, leaves: Iterator[bool]
+    ) -> list[bool]:
         if own.num_leaves == own.num_nodes == 1:
             return [next(leaves)] * structure.num_leaves
         pair = own.children(), structure.children()

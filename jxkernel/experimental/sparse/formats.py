@@ -18,6 +18,7 @@ import numpy as np
 from jxkernel import numpy as jnp
 from jxkernel import tree
 from jxkernel.api.transfer import block_until_ready
+from jxkernel.dtypes import DTypeLike
 
 __all__ = [
     "BCOO",
@@ -288,9 +289,21 @@ class BCOO(JAXSparse):
         """Return the array with elements of another dtype."""
         return with_data(self, self.data.astype(dtype))
 
-    def sum(self, axis: int | Sequence[int] | None = None) -> Any:
-        """Return sums over axes: an array where all are summed over, else a sparse one."""
-        return _operations["sum"](self, axis)
+    def sum(
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        keepdims: bool = False,
+    ) -> Any:
+        """Return sums over axes: an array where all are summed over, else a sparse one.
+
+        Args:
+          axis: which are summed over, all where not given.
+          dtype: of the sums, and of what is added; where not given, as for ``jnp.sum``.
+          keepdims: whether these axes stay, with the size 1.
+        """
+        return _operations["sum"](self, axis, dtype, keepdims)
 
     def __getitem__(self, index: Any) -> "BCOO":
         return _operations["getitem"](self, index)

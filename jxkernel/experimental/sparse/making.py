@@ -117,7 +117,7 @@ def random_bcoo(
       n_dense: how many axes are dense.
       unique_indices: whether no place is taken twice.
       sorted_indices: whether the indices are in order.
-      generator: ``generator(key, shape, dtype)`` draws the elements.
+      generator: ``generator(key, shape=, dtype=)`` draws the elements.
       **kwds: further arguments of it.
     """
     batch = tuple(shape[:n_batch])
@@ -125,21 +125,21 @@ def random_bcoo(
     dense = tuple(shape[len(shape) - n_dense :])
     places = prod(sparse)
     count = int(np.ceil(nse * places)) if 0 < nse < 1 else int(nse)
-    first, second = random.split(key)
-    keys = random.split(first, batch) if batch else first
+    first, *each = random.split(key, 1 + prod(batch))
+    keys = jnp.stack(each).reshape(batch) if each else random.split(key, batch)
     draw = _drawing(places, count, unique_indices)
     numbers = jnp.vectorize(draw, signature="()->(n)")(keys) if batch else draw(keys)
-    numbers = jnp.sort(numbers, -1) if sorted_indices else numbers
     indices = (
         jnp.stack(jnp.unravel_index(numbers, sparse), -1) if sparse else numbers[..., None][..., :0]
     )
-    data = generator(second, (*batch, count, *dense), dtype=jnp.zeros(0, dtype).dtype, **kwds)
-    return BCOO(
+    drawn = jnp.zeros(0, dtype).dtype
+    data = generator(first, shape=(*batch, count, *dense), dtype=drawn, **kwds)
+    made = BCOO(
         (data, indices.astype(indices_dtype or np.int32)),
         shape=shape,
-        indices_sorted=sorted_indices,
         unique_indices=unique_indices,
     )
+    return made.sort_indices() if sorted_indices else made
 
 
 def _drawing(places: int, count: int, unique: bool) -> Callable[[Any], Any]:

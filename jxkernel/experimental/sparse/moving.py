@@ -8,6 +8,7 @@ import numpy as np
 
 from jxkernel import numpy as jnp
 from jxkernel.core.jaxpr import Value
+from jxkernel.dtypes import DTypeLike
 from jxkernel.experimental.sparse.formats import BCOO, flags_of, made
 from jxkernel.experimental.sparse.storing import (
     bcoo_update_layout,
@@ -109,11 +110,23 @@ def _merge_batch(x: Any, axis: int, position: int) -> Any:
     return moved.reshape(*shape[: position - 1], joined, *shape[position + 1 :])
 
 
-def sparse_sum(mat: BCOO, axis: int | Sequence[int] | None = None) -> Any:
+def sparse_sum(
+    mat: BCOO,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+) -> Any:
     """Return sums over axes: an array where all are summed over, else a sparse one."""
     axes = range(mat.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    summed = bcoo_reduce_sum(mat, axes=tuple(axes))
-    return summed if summed.shape else jnp.sum(summed.data)
+    axes = tuple(axes)
+    of = mat.astype(jnp.sum(jnp.zeros(0, mat.dtype), dtype=dtype).dtype)
+    summed = bcoo_reduce_sum(of, axes=axes)
+    gone = {int(axis) % mat.ndim for axis in axes}
+    sizes = tuple([1 if at in gone else size for at, size in enumerate(mat.shape)])
+    if not summed.shape:
+        total = jnp.sum(summed.data, dtype=of.dtype)
+        return total.reshape(sizes) if keepdims else total
+    return bcoo_reshape(summed, new_sizes=sizes) if keepdims else summed
 
 
 def _all_sparse(mat: BCOO) -> BCOO:
