@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.config import softmax_custom_jvp
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp
 from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -345,4 +346,6 @@ def one_hot(
     rank = x.ndim
     place = canonical_axis("one_hot", axis, rank + 1)
     found = dtypes.default_float_dtype() if dtype is None else user_dtype(dtype, "one_hot")
-    return _one_hot(x, whole_number("one_hot", "num_classes", num_classes), found, place)
+    symbolic = is_symbolic(num_classes)
+    count = num_classes if symbolic else whole_number("one_hot", "num_classes", num_classes)
+    return _one_hot(x, count, found, place)

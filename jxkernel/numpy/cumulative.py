@@ -8,6 +8,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel._reprs import counted
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.numpy.arithmetic import true_divide
 from jxkernel.numpy.creation import asarray, full, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -359,7 +360,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     y = moveaxis(cast(y, dtype_of(y)), axis, -1)
     if x is None:
         dx = asarray(dx)
-        if not dx.ndim and np.shape(y)[-1] > 1:
+        size = np.shape(y)[-1]
+        if not dx.ndim and not is_symbolic(size) and size > 1:
             ends = y[..., 0] * 0.5 + y[..., -1] * 0.5
             return (y[..., 1:-1].sum(-1) + ends) * dx
         return (moveaxis(y[..., 1:] + y[..., :-1], -1, axis) * dx).sum(axis) * 0.5

@@ -13,6 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import evaluating
+from jxkernel.errors import InconclusiveDimensionOperation
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.index_parsing import Spec, parse
@@ -25,7 +26,7 @@ from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice
 from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
 from jxkernel.primitives.indexing.slicing import slice as sliced
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
-from jxkernel.primitives.shape.reshape import expand_dims, rev, squeeze
+from jxkernel.primitives.shape.reshape import broadcast_shapes, expand_dims, rev, squeeze
 from jxkernel.records import record
 
 __all__ = ["Addresses", "addresses", "getitem", "new_axes", "read", "within", "wrapped"]
@@ -355,10 +356,17 @@ def addresses(shape: tuple[int, ...], leaves: Sequence[Any], spec: Spec) -> Addr
     return _assembled(adding)
 
 
+def _joint_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except InconclusiveDimensionOperation:  # a size is symbolic
+        return broadcast_shapes(*shapes)
+
+
 def _assembled(adding: _Addressing) -> Addresses:
     """Count the axes of the result and join the components to index vectors."""
     arrays = [c.positions for c in adding.components if c.owner == "block"]
-    joint = np.broadcast_shapes(*map(np.shape, arrays))
+    joint = _joint_shape([np.shape(positions) for positions in arrays])
     layout: list[str] = []
     shape: list[int] = []
     new: list[int] = []

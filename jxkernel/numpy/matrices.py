@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import greater, is_symbolic, lesser
 from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray, canonical_shape, placed, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -27,6 +28,7 @@ from jxkernel.primitives.elementwise import arithmetic as ops
 from jxkernel.primitives.elementwise.compare import eq, ge
 from jxkernel.primitives.elementwise.exponential import pow as power_of
 from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.indexing.concatenate import concatenate as joined
 from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
 from jxkernel.primitives.indexing.slicing import pad
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
@@ -186,12 +188,16 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     lead, (rows, columns) = np.shape(a)[:-2], np.shape(a)[-2:]
     first, second = max(-offset, 0), max(offset, 0)
-    count = max(min(rows - first, columns - second), 0)
-    place = np.arange(count, dtype=np.int32)
-    vectors = np.stack([place + first, place + second], -1)
+    count = greater(lesser(rows - first, columns - second), 0)
+    if is_symbolic(count):
+        place = broadcasted_iota(np.int32, (count, 1), 0)
+        vectors = joined([ops.add(place, np.int32(first)), ops.add(place, np.int32(second))], 1)
+    else:
+        place = np.arange(count, dtype=np.int32)
+        vectors = np.stack([place + first, place + second], -1)
     rank = len(lead)
     numbers = GatherDimensionNumbers(tuple(range(rank)), (rank, rank + 1), (rank, rank + 1))
-    if not count:
+    if count == 0:
         return broadcast_in_dim(scalar_of(dtype_of(a), 0), (*lead, 0), ())
     found = gather(a, vectors, numbers, (*lead, 1, 1), mode="promise_in_bounds")
     # Weak off the main diagonal alone, as in the table of weak results.

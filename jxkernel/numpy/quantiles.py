@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.numpy.arithmetic import maximum, minimum, true_divide
 from jxkernel.numpy.creation import full
 from jxkernel.numpy.cumulative import cumsum
@@ -145,7 +146,11 @@ def _lines(a: Any, axes: tuple[int, ...]) -> Any:
 def _unweighted(x: Any, q: Any, method: str, skip_nan: bool) -> Any:
     """Return the quantiles of lines."""
     missing, dtype = isnan(x), dtype_of(x)
-    count = (~missing).sum(-1, dtype, keepdims=True) if skip_nan else dtype.type(x.shape[-1])
+    size = x.shape[-1]
+    if skip_nan:
+        count = (~missing).sum(-1, dtype, keepdims=True)
+    else:
+        count = cast(size, dtype) if is_symbolic(size) else dtype.type(size)
     low, part = _neighbours(q, count, method)
     undefined = count == 0 if skip_nan else missing.any(-1, keepdims=True)
     return where(undefined, np.nan, _interpolated(x, low, part, count - 1))

@@ -7,6 +7,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel._reprs import counted
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import cast, check_arguments, static_axes
@@ -35,7 +36,8 @@ def _moved_around(a: Any, shift: Any, axis: Any) -> Any:
     is_whole = a.aval.explicit_sharding is None
     for by, place in zip(shifts, [canonical_axis("roll", i, a.ndim) for i in axes], strict=True):
         if a.shape[place]:
-            move = _moved_by_number if is_whole and type(by) is int else _moved
+            known = type(by) is int and not is_symbolic(a.shape[place])
+            move = _moved_by_number if is_whole and known else _moved
             a = move(a, by, place)
     return a
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -251,12 +252,15 @@ def _searched(a: Any, v: Any, side: str) -> Any:
     size = np.shape(a)[0]
     dtype = _place_dtype(size)
     place = broadcast_in_dim(dtype.type(0), np.shape(v), ())
-    for bit in reversed(range(size.bit_length())):
+    unknown = is_symbolic(size)
+    for bit in reversed(range(31 if unknown else size.bit_length())):
         step = 1 << bit
         last = take(a, ops.add(place, step - 1), 0, mode="clip")
         past = _before(last, v, side == "right")
-        if size & (size + 1):
-            past = bitwise_and(past, le(place, size - step))
+        if unknown or size & (size + 1):
+            past = bitwise_and(
+                past, le(place, cast(size - step, dtype) if unknown else size - step)
+            )
         place = select(past, ops.add(place, step), place)
     return place
 

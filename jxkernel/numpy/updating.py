@@ -346,7 +346,8 @@ def _written(
 
 def _names_once(leaves: Sequence[Any]) -> bool:
     """Whether an index names no element twice: it has slices and single positions only."""
-    return all(np.size(leaf) < 2 for leaf in leaves)
+    # A symbolic size equals no number, and is not compared with one.
+    return all(np.size(leaf) in (0, 1) for leaf in leaves)
 
 
 def _numbers(found: Addresses) -> ScatterDimensionNumbers:

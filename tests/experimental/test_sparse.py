@@ -584,14 +584,16 @@ def test_sums_have_the_dtype_and_the_axes_of_sums_of_arrays():
 
 
 def test_random_arrays_hold_the_numbers_that_programs_know():
-    mat = sparse.random_bcoo(random.key(0), (3, 4), nse=0.5)
+    mat = sparse.random_bcoo(random.key(0), (3, 4), dtype="float32", nse=0.5)
     places = [[0, 0], [0, 3], [2, 1], [1, 1], [0, 1], [2, 0]]
     elements = [0.8423, 0.1824, 0.2272, 0.1207, 0.1918, 0.722]
     assert mat.indices.tolist() == places
     np.testing.assert_allclose(mat.data, elements, atol=1e-4)
-    ordered = sparse.random_bcoo(random.key(0), (3, 4), nse=0.5, sorted_indices=True)
+    ordered = sparse.random_bcoo(
+        random.key(0), (3, 4), dtype="float32", nse=0.5, sorted_indices=True
+    )
     assert ordered.indices.tolist() == sorted(places)
     np.testing.assert_array_equal(ordered.todense(), mat.todense())
-    batched = sparse.random_bcoo(random.key(0), (2, 3, 4), nse=2, n_batch=1)
+    batched = sparse.random_bcoo(random.key(0), (2, 3, 4), dtype="float32", nse=2, n_batch=1)
     assert batched.indices.tolist() == [[[0, 0], [0, 3]], [[1, 3], [1, 0]]]
     np.testing.assert_allclose(batched.data, np.reshape(elements[:4], (2, 2)), atol=1e-4)

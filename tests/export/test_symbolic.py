@@ -10,7 +10,7 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
-from jxkernel import export, lax
+from jxkernel import export, lax, random
 from jxkernel.errors import InconclusiveDimensionOperation
 
 TABLE: dict[str, Callable[[Any], Any]] = {
@@ -58,11 +58,39 @@ TABLE: dict[str, Callable[[Any], Any]] = {
         jnp.take_along_axis(x, jnp.zeros((x.shape[0], 1), jnp.int32), 1),
         x.at[0].set(1.0),
         jnp.split(x, 2, axis=1),
+        jnp.take(x, jnp.array([0, 7, -1]), 0),
+        jnp.take(x, jnp.array([0, 7, -1]), 0, mode="clip"),
+        jnp.take_along_axis(x, jnp.zeros((1, 4), jnp.int32), 0),
+        x.at[-1].add(3.0),
+        x.at[jnp.array([0, 7])].set(2.0, mode="clip"),
+        random.choice(random.key(0), x),
+    ],
+    "ranks and windows": lambda x: [
+        jnp.median(x, 0),
+        jnp.quantile(x, 0.3),
+        jnp.trapezoid(x, axis=0),
+        lax.reduce_window(x, 0.0, lax.add, (1, 2), (1, 1), "VALID"),
+        lax.reduce_window(x, 0.0, lax.add, (2, 1), (2, 1), [(1, 1), (0, 0)]),
+    ],
+    "diagonals": lambda x: [jnp.trace(x @ x.T), jnp.diagonal(x @ x.T), jnp.diagonal(x, 1)],
+    "rolling": lambda x: [jnp.roll(x, 1, 0), jnp.roll(x, -7, 0), jnp.roll(x, 2, 1)],
+    "places of values": lambda x: [
+        jnp.nonzero(x > 0, size=2),
+        jnp.unique(x, size=3),
+        jnp.searchsorted(jnp.sort(x[:, 0]), x, "right"),
+        jnp.isin(x, x[0]),
+        jnp.intersect1d(x, x[0], size=2),
+        jnp.digitize(x, jnp.array([0.0, 1.0])),
+        jnp.histogram(x, bins=3),
+        jnp.bincount(x[:, 0].astype(int).clip(0), length=3),
     ],
     "cumulation": lambda x: [jnp.cumsum(x, 0), jnp.cumsum(x, 1), jnp.sort(x, 0), jnp.flip(x, 0)],
     "selection": lambda x: [jnp.where(x > 0, x, 0), x.clip(0, 1), jnp.minimum(x, 2.0)],
     "nn": lambda x: [jx.nn.softmax(x), jx.nn.gelu(x), jx.nn.logsumexp(x, axis=-1)],
-    "one_hot": lambda x: jx.nn.one_hot(jnp.zeros(x.shape[0], jnp.int32), 3),
+    "one_hot": lambda x: [
+        jx.nn.one_hot(jnp.zeros(x.shape[0], jnp.int32), 3),
+        jx.nn.one_hot(jnp.arange(3), x.shape[0]),
+    ],
     "jit": lambda x: jx.jit(jnp.cos)(x) + jx.jit(jnp.cos)(x),
     "vmap": lambda x: jx.vmap(lambda row: (row * row).sum())(x),
     "grad": lambda x: jx.grad(lambda x: (jnp.tanh(x) ** 2).mean())(x),

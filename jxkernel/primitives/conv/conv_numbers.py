@@ -7,6 +7,7 @@ output feature, input feature and spatial axes of the kernel.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from jxkernel.core.dimensions import greater
 from jxkernel.errors import ShapeError
 from jxkernel.primitives.arguments import integers, sequence
 
@@ -202,7 +203,7 @@ def named_padding(
 
 def window_count(size: int, window: int, stride: int) -> int:
     """Return how many windows fit into an axis, padding and dilation included in the sizes."""
-    return max(0, (size - window) // stride + 1) if size >= window else 0
+    return greater(0, (size - window) // stride + 1)
 
 
 def conv_shape_tuple(

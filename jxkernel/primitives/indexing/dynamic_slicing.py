@@ -13,6 +13,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, typed_scalar, zero_scalar
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.arguments import (
@@ -117,6 +118,8 @@ def _counted_from_front(start: Any, size: int, allow_negative: bool) -> Any:
         bound = max(2**31 - 1, size)
         position = min(max(position, -bound), bound)
         return np.int32(position) if bound < 2**31 else np.int64(position)
+    if is_symbolic(start):
+        start = convert_element_type(start, np.int32)
     if not allow_negative or dtypes.issubdtype(start.dtype, np.unsignedinteger):
         return start
     if dtypes.itemsize_bits(start.dtype) < 32:
@@ -418,7 +421,8 @@ def _slice_along(
 ) -> Any:
     sizes = list(operand_aval(name, operand).shape)
     place = canonical_axis(name, axis, len(sizes))
-    size = whole_number(name, "slice_size", slice_size)
+    symbolic = is_symbolic(slice_size)
+    size = slice_size if symbolic else whole_number(name, "slice_size", slice_size)
     if not 0 <= size <= sizes[place]:
         raise ShapeError(
             f"{name} got slice_size={size} for axis {place} of size {sizes[place]}: it is from 0 "

@@ -11,6 +11,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.primitives.indexing.gather_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -108,13 +109,22 @@ def _filled(
     return context.value("stablehlo.select", context.out_type, (chosen, y, fill))
 
 
+def _bounds(context: Any, aval: ShapedArray, limits: tuple[int, ...]) -> Any:
+    """Return the limits, in the shape of the index vectors."""
+    if any(map(is_symbolic, limits)):
+        bounds = context.sizes(limits)
+        kind = hlo.tensor_type((len(limits),), aval.dtype)
+        bounds = context.value("stablehlo.convert", kind, (bounds,))
+    else:
+        bounds = context.constant(np.array(limits, aval.dtype))
+    return context.broadcast(bounds, (aval.ndim - 1,), aval.shape, aval.dtype)
+
+
 def _inside(context: Any, indices: Any, aval: ShapedArray, limits: tuple[int, ...]) -> Any:
     """Say of each index vector whether all its components lie from 0 to their limits."""
     signed = dtypes.issubdtype(aval.dtype, np.signedinteger)
     kind = "SIGNED" if signed else "UNSIGNED"
-    bounds = context.broadcast(
-        context.constant(np.array(limits, aval.dtype)), (aval.ndim - 1,), aval.shape, aval.dtype
-    )
+    bounds = _bounds(context, aval, limits)
     inside = context.compare(indices, bounds, "LE", aval.shape, kind)
     boolean = np.dtype(np.bool_)
     if signed:
@@ -200,8 +210,6 @@ def lower_scatter(
 def _clipped(context: Any, indices: Any, aval: ShapedArray, limits: tuple[int, ...]) -> Any:
     """Return indices moved into their bounds."""
     kind = hlo.tensor_type(aval.shape, aval.dtype)
-    greatest = context.broadcast(
-        context.constant(np.array(limits, aval.dtype)), (aval.ndim - 1,), aval.shape, aval.dtype
-    )
+    greatest = _bounds(context, aval, limits)
     least = context.splat(0, aval.shape, aval.dtype)
     return context.value("stablehlo.clamp", kind, (least, indices, greatest))
