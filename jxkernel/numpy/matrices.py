@@ -188,7 +188,7 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     a = moveaxis(a, (axis1, axis2), (-2, -1))
     lead, (rows, columns) = np.shape(a)[:-2], np.shape(a)[-2:]
     first, second = max(-offset, 0), max(offset, 0)
-    count = greater(lesser(rows - first, columns - second), 0)
+    count: Any = greater(lesser(rows - first, columns - second), 0)
     if is_symbolic(count):
         place = broadcasted_iota(np.int32, (count, 1), 0)
         vectors = joined([ops.add(place, np.int32(first)), ops.add(place, np.int32(second))], 1)

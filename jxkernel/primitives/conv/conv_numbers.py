@@ -203,7 +203,8 @@ def named_padding(
 
 def window_count(size: int, window: int, stride: int) -> int:
     """Return how many windows fit into an axis, padding and dilation included in the sizes."""
-    return greater(0, (size - window) // stride + 1)
+    count: Any = greater(0, (size - window) // stride + 1)
+    return count
 
 
 def conv_shape_tuple(
