@@ -228,9 +228,13 @@ class VJP:
         return f"VJP({self.fun})"
 
 
+def _is_leaf(structure: tree.PyTreeDef) -> bool:
+    return structure.num_leaves == structure.num_nodes == 1
+
+
 def booleans_like(structure: tree.PyTreeDef, flags: Sequence[bool]) -> Any:
     """Return a tree of booleans: tuples stand for containers that are no tuple, list or dict."""
-    if structure.num_leaves == structure.num_nodes == 1:
+    if _is_leaf(structure):
         return flags[0]
     kind, keys = structure.node_data() or (type(None), ())
     found: list[Any] = []
@@ -263,13 +267,13 @@ def spread_booleans(name: str, given: object, structure: tree.PyTreeDef) -> list
     def matched(
         own: tree.PyTreeDef, structure: tree.PyTreeDef, leaves: Iterator[bool]
     ) -> list[bool]:
-        if own.num_leaves == own.num_nodes == 1:
+        if _is_leaf(own):
             return [next(leaves)] * structure.num_leaves
         pair = own.children(), structure.children()
-        if len(pair[0]) != len(pair[1]):
+        if _is_leaf(structure) or len(pair[0]) != len(pair[1]):
             raise ValueError(
-                f"{name} has {len(pair[0])} children where the arguments have {len(pair[1])}: "
-                f"got {given!r} for arguments of structure {structure}"
+                f"{name} got {given!r}, which is no tree above arguments of structure {structure}: "
+                "containers have as many children, or one boolean stands for all"
             )
         return [flag for a, b in zip(*pair, strict=True) for flag in matched(a, b, leaves)]
 
