@@ -98,6 +98,7 @@ TABLE = (
     Accepted("A condition that is known is known under a trace too.", r"compress"),
     Accepted("Integers are rounded to tens, as in NumPy.", r"integer np.round not"),
     Accepted("A variance has the dtype that is asked for.", r"numpy.var does not yet"),
+    Accepted("A mean that is given broadcasts, as in NumPy.", r"same number of dim", r"mean="),
     Accepted("A product has the dtype that is asked for.", r"must not be narrower"),
     Accepted(
         "Arrays of other shapes are not equal, and tolerances broadcast, as in NumPy.",
@@ -129,8 +130,8 @@ TABLE = (
     ),
     Accepted(
         "References and functions with rules of their own work inside every transform.",
-        r"State effect not supported|No state discharge rule|forward-mode autodiff \(jvp\) to a"
-        r"|Batching rule for 'linear_call'|rule for 'custom_lin'|Linearization failed",
+        r"State effect not supported|Mutating a reference with|No state discharge rule"
+        r"|forward-mode autodiff \(jvp\) to a|Batching rule for 'linear_call'|rule for 'custom_lin'|Linearization failed",
     ),
     Accepted(
         "A reference that a loop does not change hinders no derivative.",

@@ -331,6 +331,19 @@ TABLE = (
     ),
     Meant(
         "value",
+        "A carry that a loop makes strong is strong where the loop reads it: beside 16 bits it is"
+        " not rounded to 16.",
+        made=r"lax\.scan\(|boxed",
+        leaves=_where(lambda a, b: np.isnan(b) | (b == np.float16(b))),
+    ),
+    Meant(
+        "value",
+        "Probabilities of counts are rounded by other formulas (the saddle point's).",
+        made=r"(poisson|binom)\.logpmf\(",
+        leaves=_where(lambda a, b: abs(a - b) <= 1e-6 * abs(b)),
+    ),
+    Meant(
+        "value",
         "Subnormal numbers have parts.",
         program=r"e-(3[89]|4\d|30[89]|3[12]\d)",
         made=r"frexp\(",
@@ -371,6 +384,7 @@ TABLE = (
         program=r"\d{7}|e\+?[1-9]\d",
         made=r"(gammaincc?|betainc)\(",
     ),
+    Meant("weak", "Diagonals are strong.", made=r"(diag|diagonal|trace)\(", leaves=_strong),
     Meant("weak", "Divisors and multiples are strong.", made=r"(lcm|gcd)\(", leaves=_strong),
     Meant(
         "dtype",
