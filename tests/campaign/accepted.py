@@ -131,7 +131,8 @@ TABLE = (
     Accepted(
         "References and functions with rules of their own work inside every transform.",
         r"State effect not supported|Mutating a reference with|No state discharge rule"
-        r"|forward-mode autodiff \(jvp\) to a|Batching rule for 'linear_call'|rule for 'custom_lin'|Linearization failed",
+        r"|forward-mode autodiff \(jvp\) to a|Batching rule for 'linear_call'"
+        r"|rule for 'custom_lin'|Linearization failed",
     ),
     Accepted(
         "A reference that a loop does not change hinders no derivative.",
