@@ -9,7 +9,7 @@ from functools import partial, update_wrapper
 from typing import Any
 
 from jxkernel.api.jit import jit
-from jxkernel.api.marking import set_xla_metadata
+from jxkernel.api.marking import set_xla_metadata, xla_metadata_call
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.api.transfer import device_put
 from jxkernel.core.filtering import filtered
@@ -107,11 +107,16 @@ def compute_on(
     return update_wrapper(computed, f)
 
 
-def scheduling_group(name: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def scheduling_group(name: str | int) -> Any:
     """Return a decorator of functions whose operations a scheduler keeps together.
 
+    It is ``xla_metadata_call(scheduling_group=name)``; compilers that know no groups ignore it.
+
     Args:
-      name: the group's name, a text or a number.  Compilers that know no groups ignore it.
+      name: the group's name, a text or a number.
+
+    Raises:
+      TypeError: the name is neither.
 
     >>> import jxkernel as jx, jxkernel.numpy as jnp
     >>> from jxkernel.experimental.scheduling_groups import scheduling_group
@@ -119,12 +124,7 @@ def scheduling_group(name: Any) -> Callable[[Callable[..., Any]], Callable[..., 
     >>> '{scheduling_group = "first"}' in jx.jit(f).lower(1.0).as_text()
     True
     """
-
-    def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
-        check_callable("scheduling_group", "f", f)
-        return set_xla_metadata(scheduling_group=name)(jit(f))
-
-    return decorate
+    return xla_metadata_call(scheduling_group=name)
 
 
 def program_order(
