@@ -4,6 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
 from packaging.specifiers import SpecifierSet
 
 from tools import binder_link, figures
@@ -38,6 +39,7 @@ def test_binder_last_step_can_be_run() -> None:
     subprocess.run(["bash", "-n", str(LAST_STEP)], check=True)
 
 
+@pytest.mark.slow
 def test_binder_steps_in_a_clean_environment_run_the_demos(tmp_path: Path) -> None:
     variables = environment(tmp_path)
     demos = sorted((ROOT / "demos").glob("*.ipynb"))
