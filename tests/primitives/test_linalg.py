@@ -488,7 +488,7 @@ BAD = {
     "square": (lambda: linalg.cholesky(M), ValueError, "form square matrices"),
     "vector": (lambda: linalg.lu(M[0]), ValueError, "form matrices"),
     "dtype": (lambda: linalg.eigh(S.astype(np.float16)), TypeError, "eigh does not accept dtype f"),
-    "shapes": (lambda: linalg.triangular_solve(S, M), TypeError, "axis -1 of b is as long"),
+    "shapes": (lambda: linalg.triangular_solve(S, M), TypeError, "axis -1 of b as long"),
     "pivots": (
         lambda: linalg.lu_pivots_to_permutation(np.zeros(3, np.int32), 2),
         ValueError,
