@@ -79,9 +79,10 @@ def symmetrized(name: str, x: Any) -> Any:
 
     The mean of integers is floating.
     """
-    own = abstractify(x).dtype
-    if own.kind in "iub":
-        x = convert_element_type(x, dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own)))
+    own = abstractify(x)
+    if own.dtype.kind in "iub":
+        floating = dtypes.canonicalize_dtype(dtypes.to_inexact_dtype(own.dtype))
+        x = convert_element_type(x, floating, own.weak_type)
     check_matrices(name, abstractify(x), square=True)
     return mul(add(x, adjoint(x)), scalar_like(x, 0.5))
 
