@@ -22,11 +22,6 @@ from jxkernel.experimental.sparse.storing import (
 )
 from jxkernel.higher_order.references import staging
 from jxkernel.primitives.conv.conv_numbers import padtype_to_pads
-from jxkernel.primitives.indexing.gather import gather, scatter_add
-from jxkernel.primitives.indexing.gather_numbers import (
-    GatherDimensionNumbers,
-    ScatterDimensionNumbers,
-)
 from jxkernel.transforms.composed import Composed
 
 __all__ = [
@@ -122,11 +117,14 @@ def _met(
     lc, rc, lb, rb = map(list, axes)
     lhs = bcoo_update_layout(made(data, indices, sizes), n_batch=0, n_dense=0)
     free, rhs_free = _free(lhs.ndim, lc, lb), _free(rhs.ndim, rc, rb)
-    table, read, add = rhs.transpose(*rb, *rc, *rhs_free), _read, _added
+    table, places = rhs.transpose(*rb, *rc, *rhs_free), columns(lhs.indices)
     if in_bounds:
-        read, add = _read_in_bounds, _added_in_bounds
+        # Unsigned numbers are not compared with zero, to be counted from the end.
+        places = tuple([place.astype(np.uint32) for place in places])
+    # What lies beyond an axis meets zeros, or has no place among the sums: it counts for nothing.
     if lb or lc:
-        met = read(table, lhs.indices, lb + lc)
+        meets = tuple([places[axis] for axis in lb + lc])
+        met = table.at[meets].get(**(_KNOWN if in_bounds else _FILLED))
     else:
         met = jnp.broadcast_to(table, (lhs.nse, *table.shape))
     elements = lhs.data.astype(dtype)
@@ -134,43 +132,13 @@ def _met(
     if not lb + free:
         return jnp.tensordot(elements, met.astype(dtype), 1)
     products = elements.reshape(-1, *[1] * len(rhs_free)) * met.astype(dtype)
-    return add(jnp.zeros(shape, dtype), lhs.indices, lb + free, products)
+    kept = tuple([places[axis] for axis in lb + free])
+    return jnp.zeros(shape, dtype).at[kept].add(products, **(_KNOWN if in_bounds else _DROPPED))
 
 
-# What lies beyond an axis meets zeros, or has no place among the sums: it counts for nothing.
-
-
-def _read(table: Any, indices: Any, axes: Sequence[int]) -> Any:
-    """Return for each stored element what it meets in a table, whose first axes are given."""
-    places = columns(indices)
-    return table.at[tuple([places[axis] for axis in axes])].get(mode="fill", fill_value=0)
-
-
-def _added(sums: Any, indices: Any, axes: Sequence[int], products: Any) -> Any:
-    """Add the product of each stored element to its place among sums."""
-    places = columns(indices)
-    return sums.at[tuple([places[axis] for axis in axes])].add(products, mode="drop")
-
-
-# Places that are in bounds are compared with nothing, not with zero either.
-
-
-def _read_in_bounds(table: Any, indices: Any, axes: Sequence[int]) -> Any:
-    first, rest = tuple(range(len(axes))), table.shape[len(axes) :]
-    numbers = GatherDimensionNumbers(tuple(range(1, 1 + len(rest))), first, first)
-    sizes = (*[1] * len(axes), *rest)
-    return gather(table, _parts(indices, axes), numbers, sizes, mode="promise_in_bounds")
-
-
-def _added_in_bounds(sums: Any, indices: Any, axes: Sequence[int], products: Any) -> Any:
-    first = tuple(range(len(axes)))
-    numbers = ScatterDimensionNumbers(tuple(range(1, products.ndim)), first, first)
-    return scatter_add(sums, _parts(indices, axes), products, numbers, mode="promise_in_bounds")
-
-
-def _parts(indices: Any, axes: Sequence[int]) -> Any:
-    return jnp.concatenate([indices[:, axis : axis + 1] for axis in axes], 1)
-
+_KNOWN: dict[str, Any] = {"mode": "promise_in_bounds"}
+_FILLED: dict[str, Any] = {"mode": "fill", "fill_value": 0}
+_DROPPED: dict[str, Any] = {"mode": "drop"}
 
 bcoo_dot_general_p = Composed("bcoo_dot_general", _met, linear=(0, 2))
 
