@@ -458,7 +458,8 @@ long_chains = State(
     "jax_long_chains",
     "cut",
     one_of("cut", "whole"),
-    "On CPU, store what several loops would each compute by a long chain, or leave it to XLA.",
+    "On CPU, store what several loops would each compute by a long chain, and random keys that are "
+    "made from keys, or leave it to XLA.",
     in_jit_key=True,
 )
 loop_unrolling = State(
