@@ -89,6 +89,7 @@ __all__ = [
 ]
 
 Recorder = late_function("jxkernel.higher_order.recorded_references", "Recorder")
+listed_options = late_function("jxkernel.compile.effort", "listed_options")
 make_options = late_function("jxkernel.compile.stages", "LowerOptions")
 make_outside = late_function("jxkernel.compile.stages", "Outside")
 make_traced = late_function("jxkernel.compile.stages", "Traced")
@@ -740,7 +741,8 @@ def jit(
       ``eval_shape``, ``clear_cache``.
 
     Raises:
-      TypeError: ``fun`` is not callable.
+      TypeError: ``fun`` is not callable, or a compiler option's value is no string, boolean or
+        number.
       ValueError: a static or donated parameter does not exist, or an argument does not fit its
         sharding.
 
@@ -767,7 +769,7 @@ def jit(
         keep_unused,
         inline in (True, Inline.JAX_EARLY),
         device,
-        tuple((compiler_options or {}).items()),
+        listed_options(compiler_options) if compiler_options else (),
         GivenShardings.of(in_shardings, "jit", "in_shardings"),
         GivenShardings.of(out_shardings, "jit", "out_shardings"),
     )

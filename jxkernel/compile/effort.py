@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-__all__ = ["CompilerEffortLevel", "apply_options", "without_unrolling"]
+__all__ = ["CompilerEffortLevel", "apply_options", "listed_options", "without_unrolling"]
 
 
 class CompilerEffortLevel(IntEnum):
@@ -32,6 +32,28 @@ class CompilerEffortLevel(IntEnum):
 
 
 _FIELDS = ("optimization_level", "memory_fitting_level")
+
+
+def listed_options(given: Any) -> tuple[tuple[str, Any], ...]:
+    """Return compiler options as names and values.
+
+    Args:
+      given: a dictionary.
+
+    Raises:
+      TypeError: it is none, a name is no string, or XLA has no option of such a value.
+    """
+    if not isinstance(given, dict):
+        raise TypeError(
+            f"compiler_options is a dictionary of XLA's options by name, got {type(given).__name__}"
+        )
+    for name, value in given.items():
+        if not isinstance(name, str) or not isinstance(value, (str, bool, int, float)):
+            raise TypeError(
+                f"compiler_options: {name!r:.100} is {value!r:.100}; a name is a string, and its "
+                "value a string, a boolean or a number"
+            )
+    return tuple(given.items())
 
 
 def apply_options(options: Any, given: Sequence[tuple[str, Any]]) -> None:

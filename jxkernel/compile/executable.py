@@ -74,6 +74,8 @@ __all__ = [
     "compile_lowered",
     "executable_for",
     "has_loops_unrolled",
+    "lowered_for",
+    "lowering_conditions",
 ]
 
 _COLLECTIVE = (
@@ -574,6 +576,52 @@ class Executables:
         self.under_way.pop(key, None)
 
 
+def lowered_for(
+    closed: ClosedJaxpr,
+    target: Any,
+    platform: str,
+    *,
+    name: str,
+    donated: tuple[bool, ...] = (),
+    keep_unused: bool = False,
+    compiler_options: tuple[tuple[str, Any], ...] = (),
+    function_id: int = 0,
+    names: Callable[[], Sequence[str]] | None = None,
+) -> LoweredProgram:
+    """Lower a program for a platform, and warn of donated arguments that no result can use.
+
+    Args:
+      closed: the program.
+      target: the device or placement.
+      platform: the platform whose rules are used.
+      name: the program's name.
+      donated: which arguments' buffers are given away.
+      keep_unused: whether arguments that the program never reads stay parameters.
+      compiler_options: XLA options by name that it will be compiled with.
+      function_id: the number of the function object, for events.
+      names: a function that returns a name for each argument, for warnings.
+    """
+    with events.span(events.Lowered, fun=name, function_id=function_id) as span:
+        span.follow(eqns=closed.eqns)
+        lowered = lower_program(
+            closed,
+            name=name,
+            platform=platform,
+            donated=donated,
+            keep_unused=keep_unused,
+            partitioning=target if type(target) is Placement else None,
+        )
+        unrolled = has_loops_unrolled(lowered, compiler_options)
+        span.set(ops=len(closed.eqns), stored=lowered.stored, unrolled=unrolled)
+    warn_of_unusable(lowered, closed.in_avals, names)
+    return lowered
+
+
+def lowering_conditions(donated: tuple[bool, ...], keep_unused: bool) -> tuple[Any, ...]:
+    """Return all that a lowered module depends on besides the program and where it runs."""
+    return donated, keep_unused, long_chains.value, loop_unrolling.value, trace_context()
+
+
 def executable_for(
     closed: ClosedJaxpr,
     target: Any,
@@ -585,6 +633,7 @@ def executable_for(
     function_id: int = 0,
     on_further: Callable[[], object] | None = None,
     names: Callable[[], Sequence[str]] | None = None,
+    lowered: tuple[LoweredProgram, tuple[Any, ...]] | None = None,
 ) -> Executable:
     """Return the executable of a program on a device or a placement, made on first use.
 
@@ -598,30 +647,33 @@ def executable_for(
       function_id: the number of the function object, for events.
       on_further: called before a program that has executables already gets another one.
       names: a function that returns a name for each argument, for warnings.
+      lowered: the program as it was lowered before, and the conditions of then.
     """
     known = closed.remember(Executables)
-    shape = (donated, keep_unused, compiler_options, long_chains.value, loop_unrolling.value)
-    key = (target, *shape, trace_context())
+    conditions = lowered[1] if lowered else lowering_conditions(donated, keep_unused)
+    key = (target, compiler_options, conditions)
     found = known.made.get(key)
     if found is None:
         if on_further is not None and known.made:
             on_further()
         compilation = known.under_way.get(key)
         if compilation is None:
-            with events.span(events.Lowered, fun=name, function_id=function_id) as span:
-                span.follow(eqns=closed.eqns)
-                lowered = lower_program(
+            program = (
+                lowered[0]
+                if lowered
+                else lowered_for(
                     closed,
+                    target,
+                    platform_of(devices_of(target)[0]),
                     name=name,
-                    platform=platform_of(devices_of(target)[0]),
                     donated=donated,
                     keep_unused=keep_unused,
-                    partitioning=target if type(target) is Placement else None,
+                    compiler_options=compiler_options,
+                    function_id=function_id,
+                    names=names,
                 )
-                unrolled = has_loops_unrolled(lowered, compiler_options)
-                span.set(ops=len(closed.eqns), stored=lowered.stored, unrolled=unrolled)
-            warn_of_unusable(lowered, closed.in_avals, names)
-            compilation = Compilation(lowered, target, compiler_options)
+            )
+            compilation = Compilation(program, target, compiler_options)
         with known.following(key, compilation):
             found = known.made[key] = compile_lowered(
                 compilation.lowered,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from jxkernel import events, tree
+from jxkernel import tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost
 from jxkernel._lazy import late_function
 from jxkernel._reprs import counted, in_words
@@ -19,13 +19,12 @@ from jxkernel.compile.dispatch import (
     execute,
     report_nonfinite,
 )
-from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.executable import (
     Executable,
     FastpathData,
-    compile_lowered,
     executable_for,
-    has_loops_unrolled,
+    lowered_for,
+    lowering_conditions,
 )
 from jxkernel.compile.placement import Placement, devices_of, target_device
 from jxkernel.compile.shape_dtype import described, of_elements
@@ -35,7 +34,7 @@ from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.printing import jaxpr_text
 from jxkernel.core.trace import Tracer
 from jxkernel.errors import ArgumentTypeError
-from jxkernel.lowering import LoweredProgram, lower_program
+from jxkernel.lowering import LoweredProgram
 from jxkernel.records import record
 from jxkernel.runtime import default_device, platform_of
 from jxkernel.tree import physical
@@ -55,6 +54,7 @@ __all__ = [
 
 has_devices = late_function("jxkernel.compile.coming_devices", "has_devices")
 of_coming_devices = late_function("jxkernel.compile.coming_devices", "of_coming_devices")
+listed_options = late_function("jxkernel.compile.effort", "listed_options")
 on_devices = late_function("jxkernel.compile.coming_devices", "on_devices")
 with_devices = late_function("jxkernel.compile.coming_devices", "with_devices")
 
@@ -261,7 +261,8 @@ class Traced(_Stage):
         else:
             named = checked_platforms(lowering_platforms)
         programs = {name: self._lowered(name, target) for name in named}
-        return Lowered(self, programs, target)
+        conditions = lowering_conditions(self.options.donated, self.options.keep_unused)
+        return Lowered(self, programs, target, conditions)
 
     def _target(self, coming: bool = False) -> Any:
         """Return the device, or the placement on a mesh, that the function would run on.
@@ -294,20 +295,18 @@ class Traced(_Stage):
         return target
 
     def _lowered(self, platform: str, target: Any) -> LoweredProgram:
-        about = {"fun": self.fun_name, "function_id": self.options.function_id}
-        with events.span(events.Lowered, **about) as span:
-            lowered = lower_program(
-                self.program,
-                name=self.fun_name,
-                platform=platform,
-                donated=self.options.donated,
-                keep_unused=self.options.keep_unused,
-                partitioning=target if type(target) is Placement else None,
-            )
-            unrolled = has_loops_unrolled(lowered, self.options.compiler_options)
-            span.set(ops=len(self.program.eqns), stored=lowered.stored, unrolled=unrolled)
-        warn_of_unusable(lowered, self.program.in_avals, self.options.names)
-        return lowered
+        options = self.options
+        return lowered_for(
+            self.program,
+            target,
+            platform,
+            name=self.fun_name,
+            donated=options.donated,
+            keep_unused=options.keep_unused,
+            compiler_options=options.compiler_options,
+            function_id=options.function_id,
+            names=options.names,
+        )
 
     def __repr__(self) -> str:
         return f"Traced({self.fun_name}, {counted(len(self.jaxpr.eqns), 'equation')})"
@@ -336,12 +335,19 @@ def checked_platforms(platforms: Sequence[str]) -> tuple[str, ...]:
 class Lowered(_Stage):
     """A function as a StableHLO module, one for each platform that it was lowered for."""
 
-    __slots__ = ("_programs", "_target")
+    __slots__ = ("_conditions", "_programs", "_target")
 
-    def __init__(self, traced: Traced, programs: dict[str, LoweredProgram], target: Any) -> None:
+    def __init__(
+        self,
+        traced: Traced,
+        programs: dict[str, LoweredProgram],
+        target: Any,
+        conditions: tuple[Any, ...],
+    ) -> None:
         self._traced = traced
         self._programs = programs
         self._target = target
+        self._conditions = conditions
 
     @property
     def _device(self) -> Any:
@@ -391,7 +397,7 @@ class Lowered(_Stage):
         *,
         device_assignment: Sequence[Any] | None = None,
     ) -> Compiled:
-        """Compile with XLA.
+        """Compile with XLA; what a call of the function has compiled already is not made again.
 
         Args:
           compiler_options: XLA options by name, added to those given to ``jit``.
@@ -400,6 +406,7 @@ class Lowered(_Stage):
 
         Raises:
           JaxRuntimeError: XLA refuses the module or an option.
+          TypeError: an option's value is no string, boolean or number.
           ValueError: the program was not lowered for the device's platform.
         """
         target = self._target
@@ -415,9 +422,15 @@ class Lowered(_Stage):
                 f"be compiled for {platform}: name it among lowering_platforms"
             )
         traced = self._traced
-        options = (*traced.options.compiler_options, *(compiler_options or {}).items())
-        number = traced.options.function_id
-        executable = compile_lowered(program, traced.program, target, options, function_id=number)
+        added = listed_options(compiler_options) if compiler_options else ()
+        executable = executable_for(
+            traced.program,
+            target,
+            name=traced.fun_name,
+            compiler_options=(*traced.options.compiler_options, *added),
+            function_id=traced.options.function_id,
+            lowered=(program, self._conditions),
+        )
         return Compiled(traced, executable)
 
     def __repr__(self) -> str:
@@ -439,7 +452,8 @@ def as_called(traced: Traced) -> tuple[Lowered, Compiled]:
         names=options.names,
     )
     programs = {platform_of(devices_of(target)[0]): executable.lowered}
-    return Lowered(traced, programs, target), Compiled(traced, executable)
+    conditions = lowering_conditions(options.donated, options.keep_unused)
+    return Lowered(traced, programs, target, conditions), Compiled(traced, executable)
 
 
 def _checked_dialect(dialect: str | None) -> str:

@@ -10,6 +10,7 @@ import jxkernel.numpy as jnp
 from jxkernel import events, tree
 from jxkernel._jaxlib import CompileOptions
 from jxkernel.compile.effort import apply_options
+from jxkernel.config import loop_unrolling
 from jxkernel.lax import add, mul, sin
 
 X = np.arange(3, dtype=np.float32)
@@ -98,9 +99,44 @@ def test_levels_of_effort_are_build_options_and_checked():
     assert options.env_option_overrides == [("xla_flag", True)]
     levels = {"optimization_level": "O0", "memory_fitting_level": jx.CompilerEffortLevel.O2}
     assert jx.jit(lambda x: x + 1, compiler_options=levels)(1) == 2
-    for wrong in ("O7", 1, True, None):
+    for wrong in ("O7", 1, True):
         with pytest.raises(ValueError, match=r"optimization_level is one of .*'O1' \(19\)"):
             jx.jit(lambda x: x + 1, compiler_options={"optimization_level": wrong})(1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"xla_flag": [1]}, r"'xla_flag' is \[1\]"),
+        ({"optimization_level": None}, r"'optimization_level' is None"),
+        ({3: True}, r"3 is True"),
+        ([("xla_flag", 1)], r"a dictionary of XLA's options by name, got list"),
+    ],
+    ids=["list", "none", "number", "pairs"],
+)
+def test_options_that_xla_cannot_have_are_refused_by_name(options, message):
+    with pytest.raises(TypeError, match=message):
+        jx.jit(lambda x: x + 1, compiler_options=options)
+    with pytest.raises(TypeError, match=message):
+        jx.jit(lambda x: x + 1).lower(1).compile(options)
+
+
+def test_what_was_compiled_by_stages_answers_calls_and_the_other_way_round():
+    compiled = []
+    f, g = jx.jit(lambda x: mul(sin(x), 3.0)), jx.jit(lambda x: mul(sin(x), 5.0), donate_argnums=0)
+    with events.listen(compiled.append, (events.Compiled,)):
+        f.lower(X).compile()
+        f(X)
+        f.lower(X).compile()
+        assert len(compiled) == 1
+        g(mul(X, 1.0))
+        count = len(compiled)
+        g.lower(X).compile()
+        assert len(compiled) == count
+        f.lower(X).compile({"xla_backend_optimization_level": 0})
+        with loop_unrolling("off"):
+            f.lower(X).compile()
+        assert len(compiled) == count + 2
 
 
 def test_stages_tell_of_arguments_and_results_as_trees():
@@ -210,10 +246,7 @@ def test_stages_are_events_that_name_their_function():
     with events.listen(seen.append, kinds):
         f.lower(X).compile()
         f(X)
-    assert [type(event).__name__ for event in seen] == [
-        *("Traced", "Lowered", "Compiled"),
-        *("Lowered", "Compiled"),
-    ]
+    assert [type(event).__name__ for event in seen] == ["Traced", "Lowered", "Compiled"]
     assert len({event.function_id for event in seen}) == 1
     assert seen[0].function_id
 
