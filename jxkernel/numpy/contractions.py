@@ -15,7 +15,13 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, cast, dtype_of, promote_dtypes
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    dtype_of,
+    promote_dtypes,
+    refuse_out,
+)
 from jxkernel.numpy.shapes import moveaxis, ravel
 from jxkernel.primitives.arguments import (
     canonical_axes,
@@ -417,7 +423,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return _paired("inner", x, y, left, right, precision, preferred)
 
 
-@fused(static=("out",))
+@fused
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """Return the matrix of all products of elements of ``a`` (rows) and ``b`` (columns).
 
@@ -426,10 +432,14 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
       b: an array, flattened.
       out: must be None.
 
+    Raises:
+      NotImplementedError: ``out`` is given.
+
     >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4, 5]))
     Array([[ 3,  4,  5],
            [ 6,  8, 10]], dtype=int32)
     """
+    refuse_out("outer", out)
     x, y = map(ravel, promote_dtypes("outer", a, b))
     shape = (np.shape(x)[0], np.shape(y)[0])
     return mul(_spread(x, shape, 0), _spread(y, shape, 1))

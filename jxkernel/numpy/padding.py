@@ -95,7 +95,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
       **kwargs: the option of the mode.
 
     Raises:
-      ValueError: the widths do not fit or are negative, or mode or option is unknown.
+      ValueError: the widths do not fit or are negative, or the option is unknown.
+      NotImplementedError: there is no such mode.
 
     Linear in ``array`` for all but the extremes and the median.
 
@@ -111,7 +112,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if callable(mode):
         return _by_function(array, widths, mode, kwargs)
     if not isinstance(mode, str) or mode not in _OPTIONS:
-        raise ValueError(f"pad got mode {mode!r}: there are {', '.join(_OPTIONS)}")
+        raise NotImplementedError(f"pad got mode {mode!r}: there are {', '.join(_OPTIONS)}")
     unknown = set(kwargs) - set(_OPTIONS[mode])
     if unknown:
         known = f"its option is {_OPTIONS[mode][0]}" if _OPTIONS[mode] else "it has none"

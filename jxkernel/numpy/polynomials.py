@@ -309,7 +309,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
     Raises:
       ValueError: the coefficients have more than one axis.
-      ConcretizationTypeError: they are traced and ``strip_zeros`` is True.
+      ConcretizationTypeError: several are traced and ``strip_zeros`` is True.
 
     Differentiable where the roots are distinct.
 
@@ -324,6 +324,8 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         p = asarray(p).reshape(1)
         aval = p.aval
     coefficients = cast(p, inexact_dtype(aval.dtype))
+    if aval.size < 2:
+        return _roots(coefficients)
     if not strip_zeros:
         return _roots_and_nan(coefficients)
     if is_unknown(p):

@@ -178,7 +178,9 @@ def _aligned_weights(
 ) -> Any:
     """Return weights of the shape of ``a``."""
     if method != "inverted_cdf":
-        raise ValueError(f"{name}(weights=...) needs method='inverted_cdf', got {method!r}")
+        raise NotImplementedError(
+            f"{name}(weights=...) needs method='inverted_cdf', got {method!r}"
+        )
     shape, own = np.shape(a), argument_aval(name, weights).shape
     if own == shape:
         return weights
@@ -301,6 +303,7 @@ def quantile(
     Raises:
       TypeError: an argument is complex.
       ValueError: there is no element, or no such method, or the weights do not fit.
+      NotImplementedError: there are weights, and the method is another than inverted_cdf.
 
     Source: R. Hyndman, Y. Fan, "Sample quantiles in statistical packages", The American
     Statistician 50, 1996.

@@ -21,7 +21,7 @@ from jxkernel.numpy.promotion import (
     result_dtype,
 )
 from jxkernel.numpy.shapes import moveaxis
-from jxkernel.primitives.arguments import whole_number
+from jxkernel.primitives.arguments import canonical_axis, whole_number
 from jxkernel.primitives.creation import broadcasted_iota, iota
 from jxkernel.primitives.elementwise.arithmetic import add, div, mul, sub
 from jxkernel.primitives.elementwise.exponential import exp, log
@@ -201,7 +201,7 @@ def _line(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int
             line = concatenate([line, broadcast_to_shape(last, (1, *shape))], 0)
     if axis == 0:
         return line
-    from_front = axis % len(np.shape(line))
+    from_front = canonical_axis("linspace", axis, len(np.shape(line)))
     order = [*range(1, from_front + 1), 0, *range(from_front + 1, len(np.shape(line)))]
     return line.transpose(order)
 
@@ -239,7 +239,7 @@ def linspace(
       device: a device to commit the result to.
 
     Raises:
-      ValueError: ``num`` is negative.
+      ValueError: ``num`` is negative, or there is no such axis.
 
     Linear in ``start`` and ``stop``.
 

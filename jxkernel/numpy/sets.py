@@ -132,6 +132,8 @@ def unique(
         parts = reshape(moved, (moved.shape[0], int(np.prod(axis_shape))))
     if size is not None:
         size = whole_number("unique", "size", size)
+        if size < 0:
+            raise ValueError(f"unique got size={size}: it is 0 or more")
         if size and not parts.shape[0] and fill_value is None:
             raise ValueError("unique of no elements has no least one to fill with: fill_value=...")
     order, begins, inverse = _grouped(parts, equal_nan)

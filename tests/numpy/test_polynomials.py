@@ -50,6 +50,7 @@ def test_no_roots_are_those_of_the_polynomial_1():
 def test_a_number_is_a_polynomial_without_roots():
     assert jnp.roots(1.0).shape == jnp.roots(2, strip_zeros=False).shape == (0,)
     assert jnp.roots(jnp.float32(0)).dtype == np.complex64
+    assert jx.jit(jnp.roots)(2.0).shape == (0,)
 
 
 def test_roots_of_no_polynomial():

@@ -171,7 +171,7 @@ def test_matrices_of_a_size_with_options() -> None:
     for scale in ("sqrtn", "n"):
         np.testing.assert_allclose(ours.dft(3, scale), scipy.linalg.dft(3, scale), atol=1e-6)
     np.testing.assert_array_equal(ours.hadamard(8), scipy.linalg.hadamard(8))
-    assert ours.hadamard(2, "float32").dtype == "float32"
+    assert ours.hadamard(2, "float32").dtype == ours.hadamard(2, None).dtype == "float32"
     assert ours.hilbert(2).dtype == "float32"
     with enable_x64(True):
         assert ours.hilbert(2).dtype == "float64"

@@ -104,8 +104,9 @@ def test_spectra_over_time_are_those_of_scipy(options: dict[str, Any]) -> None:
     for size in (7, 8):
         found = signal.stft(LONG, nperseg=size, **options)
         assert_same(found, reference.stft(LONG, nperseg=size, **options))
-    found = signal.stft(CUBE, nperseg=8, axis=1, **options)
-    assert_same(found, reference.stft(CUBE, nperseg=8, axis=1, **options))
+    for axis in (1, np.array(1)):
+        found = signal.stft(CUBE, nperseg=8, axis=axis, **options)
+        assert_same(found, reference.stft(CUBE, nperseg=8, axis=1, **options))
 
 
 @pytest.mark.parametrize("options", [{}, {"noverlap": 5}, {"nfft": 12}, {"nperseg": 7}])

@@ -393,7 +393,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
 
     Args:
       n: the size, a power of 2.
-      dtype: the dtype.
+      dtype: the dtype; None is the default float.
 
     Raises:
       ValueError: ``n`` is not a power of 2.
@@ -407,7 +407,8 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     if n < 1 or n & (n - 1):
         raise ValueError(f"hadamard got n={n}: it is a power of 2")
     both = np.arange(n)[:, None] & np.arange(n)
-    return asarray(1 - 2 * (np.bitwise_count(both).astype(int) % 2), user_dtype(dtype, "hadamard"))
+    dtype = user_dtype(float if dtype is None else dtype, "hadamard")
+    return asarray(1 - 2 * (np.bitwise_count(both).astype(int) % 2), dtype)
 
 
 def helmert(n: int, full: bool = False) -> Any:

@@ -437,6 +437,7 @@ def stft(
         real = nothing.real
         return real, real, nothing.astype(np.promote_types(real.dtype, np.complex64))
     layout = _layout("stft", nperseg, noverlap, nfft, length)
+    axis = whole_number("stft", "axis", axis)
     return _over_time(x, fs, *given, layout, detrend, return_onesided, boundary, padded, axis)
 
 
