@@ -575,12 +575,36 @@ def test_sums_have_the_dtype_and_the_axes_of_sums_of_arrays():
         (-1, "bfloat16", False),
         ((0, 1), "int16", False),
         ((), None, False),
+        (np.int64(1), None, False),
     ):
         found = mat.sum(axis, dtype, keepdims=keepdims)
         found = found.todense() if isinstance(found, sparse.BCOO) else found
         wanted = jnp.sum(dense, axis, dtype, keepdims=keepdims)
         assert found.dtype == wanted.dtype
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_axes_that_are_not_there_are_refused():
+    mat = sparse.BCOO.fromdense(jnp.eye(3))
+    for call in (
+        lambda: mat.sum(5),
+        lambda: mat.sum((0, 0)),
+        lambda: sparse.bcoo_reduce_sum(mat, axes=(2,)),
+        lambda: sparse.bcoo_rev(mat, (2,)),
+        lambda: sparse.bcoo_transpose(mat, permutation=(0, 3)),
+        lambda: sparse.bcoo_squeeze(mat, dimensions=(2,)),
+        lambda: sparse.bcoo_concatenate([mat, mat], dimension=2),
+    ):
+        with pytest.raises(ValueError, match="axis 2|axis 5|axis 3|once"):
+            call()
+
+
+@pytest.mark.parametrize("form", [sparse.BCSR, sparse.COO, sparse.CSR, sparse.CSC])
+def test_what_only_one_format_computes_is_refused_with_its_name(form):
+    mat = form.fromdense(jnp.eye(3))
+    for call in (mat.sum, lambda: mat[0], lambda: -mat, lambda: mat + mat, lambda: 2 * mat):
+        with pytest.raises(NotImplementedError, match=f"a {form.__name__}: take its BCOO"):
+            call()
 
 
 def test_random_arrays_hold_the_numbers_that_programs_know():

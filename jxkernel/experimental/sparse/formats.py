@@ -42,6 +42,15 @@ class CuSparseEfficiencyWarning(SparseEfficiencyWarning):
     """A library of GPUs cannot do an operation well; never issued, for XLA does all of them."""
 
 
+def _of_bcoo(what: str) -> Callable[..., Any]:
+    """Return a method that only a ``BCOO`` has."""
+
+    def method(self: Any, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(f"{what} a {type(self).__name__}: take its BCOO, x.to_bcoo()")
+
+    return method
+
+
 class JAXSparse:
     """What sparse arrays have in common.
 
@@ -90,6 +99,12 @@ class JAXSparse:
     def transpose(self, axes: Sequence[int] | None = None) -> Any:
         """Return the sparse array with its axes in another order; reversed where not given."""
         raise NotImplementedError(f"transpose of a {type(self).__name__}: take one of its BCOO")
+
+    sum = _of_bcoo("the sum of")
+    __getitem__ = _of_bcoo("a part of")
+    __neg__ = _of_bcoo("the negative of")
+    __add__ = __radd__ = __sub__ = __rsub__ = _of_bcoo("a sum with")
+    __mul__ = __rmul__ = _of_bcoo("a product with")
 
     def block_until_ready(self) -> "JAXSparse":
         """Wait for the arrays, and return the sparse array."""

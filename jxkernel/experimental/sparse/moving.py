@@ -17,6 +17,7 @@ from jxkernel.experimental.sparse.storing import (
     over_batches,
     over_last_batch,
 )
+from jxkernel.primitives.arguments import canonical_axes, canonical_axis
 from jxkernel.primitives.indexing.gather import GatherScatterMode
 from jxkernel.transforms.composed import Composed
 
@@ -58,8 +59,9 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
 
     Raises:
       NotImplementedError: axes of different kinds change places.
+      ValueError: there is no such axis, or one is named twice.
     """
-    order = [int(axis) % mat.ndim for axis in permutation]
+    order = canonical_axes("bcoo_transpose", permutation, mat.ndim)
     batch, sparse = mat.n_batch, mat.n_batch + mat.n_sparse
     ends = [(0, batch), (batch, sparse), (sparse, mat.ndim)]
     if sorted(order) != list(range(mat.ndim)) or any(
@@ -82,8 +84,11 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     Args:
       mat: the sparse array.
       axes: the axes; those that remain keep their kinds.
+
+    Raises:
+      ValueError: there is no such axis, or one is named twice.
     """
-    gone = sorted({int(axis) % mat.ndim for axis in axes})
+    gone = sorted(canonical_axes("bcoo_reduce_sum", axes, mat.ndim))
     batch, sparse = mat.n_batch, mat.n_batch + mat.n_sparse
     data, indices = mat.data, mat.indices
     dense = tuple(axis - mat.n_sparse + 1 for axis in gone if axis >= sparse)
@@ -116,12 +121,16 @@ def sparse_sum(
     dtype: DTypeLike | None = None,
     keepdims: bool = False,
 ) -> Any:
-    """Return sums over axes: an array where all are summed over, else a sparse one."""
-    axes = range(mat.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
-    axes = tuple(axes)
+    """Return sums over axes: an array where all are summed over, else a sparse one.
+
+    Raises:
+      ValueError: there is no such axis, or one is named twice.
+    """
+    one = isinstance(axis, int | np.integer)
+    axes = range(mat.ndim) if axis is None else (axis,) if one else axis
+    gone = canonical_axes("sum", axes, mat.ndim)
     of = mat.astype(jnp.sum(jnp.zeros(0, mat.dtype), dtype=dtype).dtype)
-    summed = bcoo_reduce_sum(of, axes=axes)
-    gone = {int(axis) % mat.ndim for axis in axes}
+    summed = bcoo_reduce_sum(of, axes=gone)
     sizes = tuple([1 if at in gone else size for at, size in enumerate(mat.shape)])
     if not summed.shape:
         total = jnp.sum(summed.data, dtype=of.dtype)
@@ -180,12 +189,12 @@ def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
     """Return the sparse array without some axes of size 1.
 
     Raises:
-      ValueError: one of them is of another size.
+      ValueError: one of them is of another size, is not there, or is named twice.
     """
-    gone = {int(axis) % arr.ndim for axis in dimensions}
+    gone = canonical_axes("bcoo_squeeze", dimensions, arr.ndim)
     if any(arr.shape[axis] != 1 for axis in gone):
         raise ValueError(f"axes {tuple(dimensions)} of shape {arr.shape} are not all of size 1")
-    return bcoo_reduce_sum(arr, axes=tuple(gone))
+    return bcoo_reduce_sum(arr, axes=gone)
 
 
 def bcoo_broadcast_in_dim(
@@ -222,11 +231,11 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     """Return sparse arrays joined along an axis, all of whose axes become sparse.
 
     Raises:
-      ValueError: there are none, or their shapes differ along another axis.
+      ValueError: there are none, there is no such axis, or their shapes differ along another.
     """
     if not operands:
         raise ValueError("bcoo_concatenate needs sparse arrays to join")
-    axis = dimension % operands[0].ndim
+    axis = canonical_axis("bcoo_concatenate", dimension, operands[0].ndim)
     others = {tuple(n for a, n in enumerate(mat.shape) if a != axis) for mat in operands}
     if len(others) > 1:
         shapes = ", ".join(str(mat.shape) for mat in operands)
@@ -246,10 +255,14 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
 
 
 def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
-    """Return the sparse array turned round along some axes, which become sparse."""
+    """Return the sparse array turned round along some axes, which become sparse.
+
+    Raises:
+      ValueError: there is no such axis, or one is named twice.
+    """
     flat = _all_sparse(operand)
     indices = flat.indices
-    for axis in {int(axis) % operand.ndim for axis in dimensions}:
+    for axis in canonical_axes("bcoo_rev", dimensions, operand.ndim):
         along, size = indices[:, axis], operand.shape[axis]
         indices = indices.at[:, axis].set(jnp.where(along < size, size - 1 - along, size))
     return made(flat.data, indices, operand.shape, False, flat.unique_indices)
