@@ -595,7 +595,7 @@ def test_axes_that_are_not_there_are_refused():
         lambda: sparse.bcoo_squeeze(mat, dimensions=(2,)),
         lambda: sparse.bcoo_concatenate([mat, mat], dimension=2),
     ):
-        with pytest.raises(ValueError, match="axis 2|axis 5|axis 3|once"):
+        with pytest.raises(ValueError, match=r"axis 2|axis 5|axis 3|once"):
             call()
 
 
