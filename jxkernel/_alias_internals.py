@@ -166,6 +166,14 @@ def _refuse_flattree(*_: Any) -> NoReturn:
     )
 
 
+def refuse_attention(*_: Any, **__: Any) -> NoReturn:
+    """Refuse: the kernels of attention that the reference ships are made for TPUs."""
+    raise NotImplementedError(
+        "splash attention is a kernel for TPUs, whose compiler nothing here has: write "
+        "jax.nn.dot_product_attention, or a kernel of your own by jax.experimental.pallas"
+    )
+
+
 exclude_paths: list[str] = []
 backends_made: dict[str, Any] = {}
 result_handlers: dict[Any, Any] = {}
@@ -254,13 +262,13 @@ ROWS: dict[str, dict[str, Row]] = {
         "flatten_one_level": Row("tree_util", "flatten_one_level", "orbax-checkpoint"),
     },
     f"{_SPLASH}.splash_attention_kernel": {
-        "SegmentIds": Row("experimental.pallas", "pallas_call", "keras"),
-        "make_splash_mha": Row("experimental.pallas", "pallas_call", "keras"),
+        "SegmentIds": Row(_HERE, "refuse_attention", "keras"),
+        "make_splash_mha": Row(_HERE, "refuse_attention", "keras"),
     },
     f"{_SPLASH}.splash_attention_mask": {
-        "CausalMask": Row("experimental.pallas", "pallas_call", "keras"),
-        "MultiHeadMask": Row("experimental.pallas", "pallas_call", "keras"),
-        "NumpyMask": Row("experimental.pallas", "pallas_call", "keras"),
+        "CausalMask": Row(_HERE, "refuse_attention", "keras"),
+        "MultiHeadMask": Row(_HERE, "refuse_attention", "keras"),
+        "NumpyMask": Row(_HERE, "refuse_attention", "keras"),
     },
     "_src.xla_bridge": {"_backends": Row(_HERE, "backends_made", "chex")},
 }

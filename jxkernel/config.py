@@ -64,6 +64,7 @@ __all__ = [
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "operation_attributes",
+    "pallas_enable_debug_checks",
     "persistent_cache_min_compile_time_secs",
     "persistent_cache_min_entry_size_bytes",
     "platform_name",
@@ -532,6 +533,14 @@ threefry_partitionable = State(
     in_jit_key=True,
     in_trace_context=True,
 )
+pallas_enable_debug_checks = State(
+    "jax_pallas_enable_debug_checks",
+    False,
+    BOOLEAN,
+    "Let the debug_check of a kernel check, and raise where its condition does not hold.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
 random_seed_offset = State(
     "jax_random_seed_offset",
     0,
@@ -867,6 +876,7 @@ config = Settings(
     accelerator_allocator,
     softmax_custom_jvp,
     threefry_partitionable,
+    pallas_enable_debug_checks,
     random_seed_offset,
     high_dynamic_range_gumbel,
     default_prng_impl,

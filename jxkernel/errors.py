@@ -23,6 +23,7 @@
     ├── ShardingTypeError (TypeError)                  explicit mesh axes do not decide a result
     ├── CarryTypeError (TypeError)                     a loop's carry changes its type
     ├── RefError (ValueError)                          a reference is used as it cannot be
+    ├── KernelError (ValueError)                       a kernel, its grid or its blocks do not fit
     ├── ReverseModeError (ValueError)                  a loop of unknown length was run backwards
     ├── ImmutableArrayError (TypeError)                ``x[i] = v`` on an array
     ├── AxisError (ValueError)                         ``in_axes``/``out_axes`` do not fit
@@ -73,6 +74,7 @@ __all__ = [
     "JXError",
     "JaxRuntimeError",
     "JaxprTypeError",
+    "KernelError",
     "KeyReuseError",
     "KeyTypeError",
     "LeakError",
@@ -243,13 +245,11 @@ class TracerArrayConversionError(JAXTypeError):
     """
 
     def __init__(self, tracer: str, needed_by: str = "NumPy", why: str = "", **parts: Any) -> None:
-        parts.setdefault(
-            "instead",
-            (
-                "use the function of the same name from jxkernel.numpy (jnp) instead of numpy (np)",
-                "code that must run on the host is called with jax.pure_callback",
-            ),
+        advice = (
+            "use the function of the same name from jxkernel.numpy (jnp) instead of numpy (np)",
+            "code that must run on the host is called with jax.pure_callback",
         )
+        parts.setdefault("instead", advice)
         super().__init__(
             why
             or f"{needed_by} asked for the data of {tracer}, which has none while it is traced.",
@@ -295,15 +295,13 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """
 
     def __init__(self, mask: str, **parts: Any) -> None:
-        parts.setdefault(
-            "instead",
-            (
-                "keep the shape and blank out the rest: jnp.where(mask, x, 0)",
-                "to update where a mask is true: x = jnp.where(mask, new, x)",
-                "to reduce over a mask: jnp.sum(x, where=mask)",
-                "for a result of fixed length: x[jnp.nonzero(mask, size=n, fill_value=0)]",
-            ),
+        advice = (
+            "keep the shape and blank out the rest: jnp.where(mask, x, 0)",
+            "to update where a mask is true: x = jnp.where(mask, new, x)",
+            "to reduce over a mask: jnp.sum(x, where=mask)",
+            "for a result of fixed length: x[jnp.nonzero(mask, size=n, fill_value=0)]",
         )
+        parts.setdefault("instead", advice)
         super().__init__(
             f"indexing with {mask} would give a shape that depends on its values, which are not "
             "known while it is traced.",
@@ -631,6 +629,10 @@ class RefError(JXError, ValueError):
     """A reference is used in a way that would lose what is written, or read what is not there."""
 
 
+class KernelError(JXError, ValueError):
+    """A kernel, its grid and the blocks of its arrays do not fit each other."""
+
+
 class ReverseModeError(JXError, ValueError):
     """A loop whose number of turns is known only while it runs was differentiated backwards.
 
@@ -639,14 +641,12 @@ class ReverseModeError(JXError, ValueError):
     """
 
     def __init__(self, loop: str, **parts: Any) -> None:
-        parts.setdefault(
-            "instead",
-            (
-                "lax.scan, or lax.fori_loop with Python integers as bounds: their length is known",
-                "a forward derivative, which needs nothing kept: jvp or jacfwd",
-                "or give the loop a derivative of its own: custom_vjp, custom_jvp",
-            ),
+        advice = (
+            "lax.scan, or lax.fori_loop with Python integers as bounds: their length is known",
+            "a forward derivative, which needs nothing kept: jvp or jacfwd",
+            "or give the loop a derivative of its own: custom_vjp, custom_jvp",
         )
+        parts.setdefault("instead", advice)
         super().__init__(
             f"reverse-mode differentiation (grad, vjp, jacrev) does not work through {loop} (nor "
             "through fori_loop with traced bounds): how often it turns is known only while it "
@@ -920,11 +920,7 @@ class ClusterError(JXError, RuntimeError):
 
 
 class DesyncError(ClusterError):
-    """Ranks of a group are about to run different programs, or not all of them one.
-
-    Args:
-      what: what happened, with the ranks concerned.
-    """
+    """Ranks of a group are about to run different programs, or not all of them one."""
 
 
 class RankError(ClusterError):

@@ -200,6 +200,7 @@ IN_TRACES = {
     "jax_default_prng_impl": "rbg",
     "jax_enable_custom_prng": True,
     "jax_legacy_prng_key": "error",
+    "jax_pallas_enable_debug_checks": True,
 }
 
 

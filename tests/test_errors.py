@@ -28,6 +28,7 @@ from jxkernel.errors import (
     JaxprTypeError,
     JAXTypeError,
     JXError,
+    KernelError,
     KeyReuseError,
     KeyTypeError,
     LeakError,
@@ -166,6 +167,7 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
         TypeError,
         ["body of scan", "carry[0] goes in as i32[] and comes out as f32[]"],
     ),
+    (KernelError("the grid has the size 2.5."), ValueError, ["the grid has the size"]),
     (
         RefError("a reference of type Ref{f32[3]} was used after it was frozen or freed."),
         ValueError,

@@ -24,7 +24,7 @@ from jxkernel.errors import ArgumentTypeError, ByteOrderError
 from jxkernel.higher_order.references import CapturedReferences, Ref, Taken
 from jxkernel.records import record
 from jxkernel.runtime import own_array
-from jxkernel.transforms.stage import trace_flat
+from jxkernel.transforms.stage import StageTrace, trace_flat
 from jxkernel.tree import physical
 
 __all__ = [
@@ -119,6 +119,7 @@ def trace_function(
     *,
     key: Any = (),
     remember: bool = True,
+    recorder: Callable[[StageTrace], Any] | None = None,
 ) -> TracedFunction:
     """Return the program of a function for given argument types, made once.
 
@@ -130,12 +131,13 @@ def trace_function(
       avals: the types of their leaves.
       key: what else ``call`` depends on, hashable if it is to be remembered.
       remember: whether to make it once.
+      recorder: gives for the trace what makes equations of the reading and writing of references.
 
     Raises:
       TypeError: a leaf of the result is no array and no number.
     """
     if not remember:
-        return _trace(kind, fun, call, in_tree, avals)
+        return _trace(kind, fun, call, in_tree, avals, recorder)
     key = (kind, key, in_tree, tuple(avals), trace_context(), axis_environment())
     try:
         traces = _TRACES.of(fun)
@@ -144,7 +146,7 @@ def trace_function(
         traces = {}
     found = traces.get(key)
     if found is None:
-        found = _trace(kind, fun, call, in_tree, avals)
+        found = _trace(kind, fun, call, in_tree, avals, recorder)
         if not any(isinstance(const, Tracer) for const in found.closed.consts):
             traces[key] = found
     return found
@@ -179,6 +181,7 @@ def _trace(
     call: Callable[..., Any],
     in_tree: Any,
     avals: Sequence[ShapedArray],
+    recorder: Callable[[StageTrace], Any] | None,
 ) -> TracedFunction:
     out_tree: Any = None
 
@@ -190,7 +193,8 @@ def _trace(
                 _check_result(kind, fun, out_tree, index, leaf)
         return result
 
-    closed = trace_flat(flat_fun, avals, name=function_name(fun), of_user=True)
+    how = {"name": function_name(fun), "of_user": True, "recorder": recorder}
+    closed = trace_flat(flat_fun, avals, **how)
     # A NumPy array may change after the trace; the trace keeps what it saw.
     closed.consts = list(map(own_array, closed.consts))
     check_if_enabled(closed)

@@ -24,11 +24,17 @@ from jxkernel.records import record
 from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat
 from jxkernel.tree import physical
 
-__all__ = ["Recorder"]
+__all__ = ["PerformedPrimitive", "Recorder"]
 
 
-class _ReferencePrimitive(Primitive):
-    """An operation on a reference: done at once, with the references of where it is done."""
+class PerformedPrimitive(Primitive):
+    """An operation that is done at once, with what there is where it is done, such as references.
+
+    Args:
+      name: its name.
+      performed: what is done; it gives a sequence.
+      abstract_eval: gives the types of the results.
+    """
 
     def __init__(
         self, name: str, performed: Callable[..., Any], abstract_eval: Callable[..., Any]
@@ -183,11 +189,11 @@ def _freeze_type(ref: AbstractRef) -> list[ShapedArray]:
     return ref.leaf_avals
 
 
-_new_p = _ReferencePrimitive("new_ref", _make, _make_type)
-_get_p = _ReferencePrimitive("get", _get, _get_type)
-_set_p = _ReferencePrimitive("set", _set, _nothing)
-_addupdate_p = _ReferencePrimitive("addupdate", _addupdate, _nothing)
-_freeze_p = _ReferencePrimitive("freeze", _freeze, _freeze_type)
+_new_p = PerformedPrimitive("new_ref", _make, _make_type)
+_get_p = PerformedPrimitive("get", _get, _get_type)
+_set_p = PerformedPrimitive("set", _set, _nothing)
+_addupdate_p = PerformedPrimitive("addupdate", _addupdate, _nothing)
+_freeze_p = PerformedPrimitive("freeze", _freeze, _freeze_type)
 
 
 # ---------------------------------------------------------------- recording
@@ -218,6 +224,10 @@ class _Recorded(Binding):
     def end(self) -> Any:
         """Return what is frozen."""
         return self._ref.whole(self.recorder.record(_freeze_p, self.variable))
+
+
+_ARRAY = physical.flatten(0)[1]
+"""The structure of an array."""
 
 
 class Recorder:
@@ -257,6 +267,10 @@ class Recorder:
     def argument(self, ref: Ref, variable: Var) -> Ref:
         """Return a reference for an argument of the program, of the type of another."""
         return ref.like(lambda own: _Recorded(self, own, variable))
+
+    def parameter(self, aval: AbstractRef, variable: Var) -> Ref:
+        """Return a reference to an array for an argument of the program, by its type."""
+        return Ref.of_type(aval, _ARRAY, lambda own: _Recorded(self, own, variable))
 
     def captured(self, ref: Ref) -> Binding:
         """Return the place of a reference of outside: a constant of the program."""

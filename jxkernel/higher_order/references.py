@@ -199,8 +199,19 @@ class Ref:
 
     def like(self, binding: Callable[[Ref], Binding]) -> Ref:
         """Return a reference of the same type that is bound otherwise, at home in this trace."""
+        return Ref.of_type(self.aval, self.structure, binding)
+
+    @staticmethod
+    def of_type(aval: AbstractRef, structure: Any, binding: Callable[[Ref], Binding]) -> Ref:
+        """Return a reference that is at home in this trace.
+
+        Args:
+          aval: its type.
+          structure: how the value is made of arrays.
+          binding: gives where the value is.
+        """
         made = object.__new__(Ref)
-        made.aval, made.structure, made._home = self.aval, self.structure, staging()
+        made.aval, made.structure, made._home = aval, structure, staging()
         made._own = binding(made)
         return made
 

@@ -32,7 +32,7 @@ _MOVES = frozenset(
             "ppermute",
         ),
         *("scatter", "scatter_apply", "debug_callback", "io_callback", "pure_callback"),
-        *("inspect_sharding", "xla_metadata_value"),
+        *("inspect_sharding", "xla_metadata_value", "get", "set", "program_id"),
     }
 )
 _CUBIC = frozenset({"cholesky", "eig", "eigh", "geqrf", "hessenberg", "lu", "qr", "schur", "svd"})
@@ -97,6 +97,8 @@ def _cost_of_programs(eqn: Eqn, programs: list[ClosedJaxpr]) -> Cost:
         return max(costs, key=lambda one: (one.flops, one.bytes))
     if eqn.primitive.name == "scan":
         return costs[0].times(int(eqn.params.get("length", 1)))
+    if eqn.primitive.name == "pallas_call":
+        return costs[0].times(prod(eqn.params["grid"]))
     if eqn.primitive.name.startswith("custom_"):  # the rules run only when it is differentiated
         return costs[0]
     return sum(costs, Cost())

@@ -15,6 +15,7 @@ from tools.checkout import ROOT
         # The first error shows what to write.
         ("adding-a-primitive", 10, "no abstract_eval rule"),
         ("explicit-axes", 6, "accumulates along axis 0, which @x divides"),
+        ("kernels", 6, "has rank 2, and the array, f32[1024], has rank 1"),
         ("timing", 2, "until the result exists; median of"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import lax
 from jxkernel import numpy as jnp
+from jxkernel.experimental import pallas
 from jxkernel.observe import outline, transforms_of
 from jxkernel.observe.costs import Cost, format_flops, program_cost
 
@@ -113,6 +114,10 @@ def test_the_transforms_of_a_function_are_told(function: Any, stack: tuple[str, 
 X = jnp.ones((4, 8))
 
 
+def _sines(x_ref: Any, o_ref: Any) -> None:
+    o_ref[...] = jnp.sin(x_ref[...])
+
+
 @pytest.mark.parametrize(
     ("function", "flops", "bytes_"),
     [
@@ -123,6 +128,7 @@ X = jnp.ones((4, 8))
         (lambda: lax.fori_loop(0, 5, lambda _, x: lax.sin(x), X), 5 * (32 + 1), None),
         (lambda: lax.cond(X[0, 0] > 0, lax.sin, lambda x: lax.sin(lax.cos(x)), X), 64 + 1, None),
         (lambda: jx.jit(jnp.cos)(X), 32, 256),
+        (lambda: pallas.pallas_call(_sines, X, grid=3)(X), 3 * 32, None),
         (lambda: lax.conv(jnp.ones((1, 2, 6)), jnp.ones((3, 2, 3)), (1,), "VALID"), 144, None),
         (lambda: jnp.linalg.cholesky(jnp.eye(4)[None] + 1), None, None),
     ],

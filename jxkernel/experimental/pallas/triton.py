@@ -2,9 +2,15 @@
 
 from typing import Any, NoReturn
 
-from jxkernel.experimental.pallas.kernels import refuse
-
 __all__ = ["CompilerParams", "atomic_add", "load", "store"]
+
+
+def _refuse(what: str) -> NoReturn:
+    raise NotImplementedError(
+        f"{what} of pallas.triton is for kernels that Triton compiles for NVIDIA's devices; here "
+        "kernels are interpreted: write x_ref[...] and o_ref[...] = x, or call a kernel of C++ or "
+        "CUDA by jxkernel.ffi"
+    )
 
 
 class CompilerParams:
@@ -15,19 +21,19 @@ class CompilerParams:
     """
 
     def __init__(self, *_: Any, **__: Any) -> None:
-        refuse("CompilerParams")
+        _refuse("CompilerParams")
 
 
 def atomic_add(*_: Any, **__: Any) -> NoReturn:
     """Refuse: no kernel runs here."""
-    refuse("atomic_add")
+    _refuse("atomic_add")
 
 
 def load(*_: Any, **__: Any) -> NoReturn:
     """Refuse: no kernel runs here."""
-    refuse("load")
+    _refuse("load")
 
 
 def store(*_: Any, **__: Any) -> NoReturn:
     """Refuse: no kernel runs here."""
-    refuse("store")
+    _refuse("store")

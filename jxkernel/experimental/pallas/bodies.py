@@ -1,0 +1,273 @@
+"""What kernels are written with: conditions, loops, memory for a while, and looking at values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jxkernel import tree
+from jxkernel.api.callbacks import bind_debug_callback
+from jxkernel.api.control_flow.branching import cond
+from jxkernel.api.control_flow.looping import fori_loop
+from jxkernel.api.traced import check_callable
+from jxkernel.config import pallas_enable_debug_checks
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.filtering import filtered
+from jxkernel.core.trace import Tracer, place_in_source
+from jxkernel.errors import CheckError, KernelError
+from jxkernel.experimental.pallas.blocks import undefined
+from jxkernel.experimental.pallas.kernels import memory_types
+from jxkernel.experimental.pallas.sizes import cdiv
+from jxkernel.higher_order.references import AbstractRef, Ref
+
+__all__ = [
+    "debug_check",
+    "debug_print",
+    "empty_ref_like",
+    "enable_debug_checks",
+    "loop",
+    "run_scoped",
+    "run_state",
+    "when",
+    "with_scoped",
+]
+
+enable_debug_checks = pallas_enable_debug_checks
+"""Whether ``debug_check`` checks: for the thread, in a block ``with enable_debug_checks(True)``."""
+
+
+# ---------------------------------------------------------------- control flow
+
+
+def when(condition: Any, /) -> Callable[[Callable[[], None]], None]:
+    """Return a decorator that runs a function where a condition holds.
+
+    Args:
+      condition: a boolean or a number of rank 0.  One that is known decides now; one that is traced
+        makes a ``lax.cond``, whose derivative is that of what was run.
+
+    >>> from jxkernel.experimental import pallas as pl
+    >>> @pl.when(2 > 1)
+    ... def _():
+    ...     print("run")
+    run
+    """
+
+    def run(function: Callable[[], Any]) -> None:
+        check_callable("when", "function", function)
+        if isinstance(condition, Tracer):
+            cond(condition, partial(_nothing, function), lambda: None)
+        elif condition:
+            function()
+
+    return filtered(run)
+
+
+def _nothing(function: Callable[[], Any]) -> None:
+    function()
+
+
+def loop(
+    lower: Any, upper: Any, *, init_carry: Any = None, step: Any = 1, unroll: Any = None
+) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that runs a function for each number of a range.
+
+    Args:
+      lower: the first number, an integer of rank 0.
+      upper: the end of the range, which is not in it.
+      init_carry: what the function gets first beside the number; None for nothing.
+      step: how far apart the numbers are: an integer of at least 1.
+      unroll: how many turns one turn of the compiled loop makes, as of ``fori_loop``.
+
+    Returns:
+      a decorator: the function gets a number, and what it returned in the turn before where there
+      is an ``init_carry``; the name is then what it returned last, else None.
+
+    A range that is known has derivatives both ways; one that is traced has the forward one.
+
+    >>> from jxkernel.experimental import pallas as pl
+    >>> @pl.loop(1, 8, step=3, init_carry=0)
+    ... def total(i, carry):
+    ...     return carry + i
+    >>> total.item()
+    12
+    """
+
+    def run(function: Callable[..., Any]) -> Any:
+        check_callable("loop", "function", function)
+
+        def turn(number: Any, carry: Any) -> Any:
+            at = lower + number * step
+            if init_carry is None:
+                function(at)
+                return None
+            return function(at, carry)
+
+        return fori_loop(0, cdiv(upper - lower, step), turn, init_carry, unroll=unroll)
+
+    return filtered(run)
+
+
+# ---------------------------------------------------------------- memory
+
+
+@filtered
+def run_scoped(
+    f: Callable[..., Any], *types: Any, collective_axes: Any = (), **kw_types: Any
+) -> Any:
+    """Call a function with references to memory that lives as long as the call.
+
+    Args:
+      f: the function.
+      *types: types of memory, such as ``pltpu.VMEM((8, 128), jnp.float32)``, or trees of them.
+      collective_axes: must be empty: the steps of a grid come one after the other here.
+      **kw_types: the same, for keyword arguments of the function.
+
+    Returns:
+      what the function returns.  What the references hold first is undefined: NaN, the least
+      integer, or False.
+
+    Raises:
+      KernelError: a type is none.
+      NotImplementedError: ``collective_axes`` is given.
+
+    >>> import jxkernel.numpy as jnp
+    >>> from jxkernel.experimental import pallas as pl
+    >>> def body(ref):
+    ...     ref[...] = jnp.ones(3)
+    ...     return ref[...].sum()
+    >>> pl.run_scoped(body, pl.ANY((3,), jnp.float32)).item()
+    3.0
+    """
+    if collective_axes:
+        raise NotImplementedError(
+            "run_scoped shares memory between programs of an accelerator that run at once; here "
+            "the steps of a grid come one after the other: use scratch_shapes, which stays"
+        )
+    given, named = tree.map(_made, memory_types((types, kw_types)))
+    return f(*given, **named)
+
+
+def _made(aval: AbstractRef) -> Ref:
+    return Ref(undefined(aval.inner_aval))
+
+
+def with_scoped(
+    *types: Any, collective_axes: Any = (), **kw_types: Any
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that gives a function memory that lives as long as its call.
+
+    Args:
+      *types: types of memory; the references come after the arguments.
+      collective_axes: must be empty, as of ``run_scoped``.
+      **kw_types: types of memory, for keyword arguments.
+    """
+
+    def decorate(f: Callable[..., Any]) -> Callable[..., Any]:
+        def scoped(*args: Any) -> Any:
+            how = {"collective_axes": collective_axes, **kw_types}
+            return run_scoped(partial(f, *args), *types, **how)
+
+        return filtered(scoped)
+
+    return decorate
+
+
+def run_state(f: Callable[[Any], None]) -> Callable[[Any], Any]:
+    """Return a function of arrays from one that takes references to them and writes to them.
+
+    Args:
+      f: takes a tree of references, and returns None.
+
+    Returns:
+      from a tree of arrays to what the references hold afterwards.
+
+    >>> import jxkernel.numpy as jnp
+    >>> from jxkernel.experimental import pallas as pl
+    >>> def double(ref):
+    ...     ref[...] = ref[...] * 2
+    >>> pl.run_state(double)(jnp.arange(3)).tolist()
+    [0, 2, 4]
+    """
+
+    def applied(values: Any) -> Any:
+        refs = tree.map(Ref, values)
+        f(refs)
+        return tree.map(Ref.read, refs)
+
+    return filtered(applied)
+
+
+@filtered
+def empty_ref_like(x: Any) -> Any:
+    """Return references to undefined arrays, with the types of what has a shape and a dtype.
+
+    Args:
+      x: a tree of such things: ``ShapeDtypeStruct``, ``pl.MemoryRef``, arrays.
+
+    Raises:
+      KernelError: one has no type.
+    """
+    return tree.map(_empty_ref, x)
+
+
+def _empty_ref(x: Any) -> Ref:
+    if not hasattr(x, "shape") or not hasattr(x, "dtype"):
+        raise KernelError(
+            f"empty_ref_like got {x!r:.100} of type {type(x).__name__}, which has no shape and no "
+            "dtype.",
+            **place_in_source(),
+        )
+    return Ref(undefined(ShapedArray(tuple(x.shape), x.dtype)))
+
+
+# ---------------------------------------------------------------- looking
+
+
+@filtered
+def debug_print(fmt: str, *args: Any) -> None:
+    """Print values when the kernel runs, for each step of its grid.
+
+    Args:
+      fmt: a format as of ``str.format``; without a field, the values come after it.
+      *args: arrays and numbers.
+
+    Derivatives print what the function prints; ``vmap`` prints for each example.
+    """
+    if not isinstance(fmt, str):
+        raise TypeError(f"debug_print takes a format, got {fmt!r:.60} of type {type(fmt).__name__}")
+    whole = fmt if "{" in fmt else fmt + " {}" * len(args)
+    whole.format(*[0] * len(args))  # a field without a value is said here, where it is written
+    bind_debug_callback(partial(_print, whole), "debug_print", args, {}, ordered=False)
+
+
+def _print(whole: str, *values: Any) -> None:
+    sys.stdout.write(whole.format(*map(np.asarray, values)) + "\n")
+
+
+@filtered
+def debug_check(condition: Any, message: str) -> None:
+    """Require a condition when the kernel runs, where ``enable_debug_checks`` is set.
+
+    Args:
+      condition: a boolean of rank 0.
+      message: what to say where it is false.
+
+    Raises:
+      JaxRuntimeError: the condition is false: where a result of the kernel is awaited, or
+        ``effects_barrier``.
+
+    Without ``enable_debug_checks`` it does nothing.
+    """
+    if enable_debug_checks.value:
+        require = partial(_require, message)
+        bind_debug_callback(require, "debug_check", (condition,), {}, ordered=False)
+
+
+def _require(message: str, condition: Any) -> None:
+    if not np.all(condition):
+        raise CheckError(message)

@@ -1,0 +1,117 @@
+"""``pallas_call_p``: a kernel that is run for each step of a grid.
+
+What it means is a loop.  The loop carries the arrays that are written (results, scratch memory,
+arguments that a kernel writes to); each turn reads the blocks of its step, runs the kernel with
+references to them, and puts back the blocks that are written.  So all rules of the primitive are
+those of the loop: its StableHLO, its derivatives both ways and its batched form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from jxkernel.api.control_flow.scanning import scan
+from jxkernel.core.avals import ShapedArray
+from jxkernel.core.effects import ReadEffect
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
+from jxkernel.experimental.pallas.blocks import Block, undefined
+from jxkernel.experimental.pallas.grids import INDEX, Grid, standing_in
+from jxkernel.higher_order.references import Ref
+from jxkernel.primitives.creation import iota
+from jxkernel.primitives.elementwise.arithmetic import div, rem
+from jxkernel.transforms.composed import Composed
+
+__all__ = ["pallas_call_p"]
+
+
+def _run(
+    *args: Any,
+    jaxpr: ClosedJaxpr,
+    grid: tuple[int, ...],
+    in_blocks: tuple[Block, ...],
+    out_blocks: tuple[Block, ...],
+    input_output_aliases: tuple[tuple[int, int], ...],
+    name: str,
+) -> list[Any]:
+    """Run a kernel by a loop over its grid.
+
+    Args:
+      args: what is prefetched, and the arrays of which the kernel gets blocks.
+      jaxpr: the kernel, as a program of references: to what is prefetched, to blocks of arguments
+        and of results, and to scratch memory.
+      grid: the sizes of the grid.
+      in_blocks: the blocks of arguments.
+      out_blocks: the blocks of results.
+      input_output_aliases: which arguments' arrays are those of results.
+      name: what the kernel is called.
+    """
+    count = len(args) - len(in_blocks)
+    first_out = len(args)
+    blocks = [*[None] * count, *in_blocks, *out_blocks]
+    blocks += [None] * (len(jaxpr.in_avals) - len(blocks))
+    # Each reference is to a part of a memory; a result that is aliased has an argument's.
+    aliased = {first_out + out: at for at, out in input_output_aliases}
+    homes = [aliased.get(at, at) for at in range(len(blocks))]
+    types: Any = jaxpr.in_avals
+    given = [
+        *args,
+        *[undefined(block.aval) for block in out_blocks],
+        *[undefined(ref.inner_aval) for ref in types[first_out + len(out_blocks) :]],
+    ]
+    given = [block.surround(x) if block else x for block, x in zip(blocks, given, strict=True)]
+    written = [at for at in range(len(blocks)) if at >= first_out or _writes(jaxpr, at)]
+    moving = sorted({homes[at] for at in written})
+
+    def step(carry: list[Any], number: Any) -> tuple[list[Any], None]:
+        memories = dict(enumerate(given)) | dict(zip(moving, carry, strict=True))
+        indices = _indices(number, grid)
+        with standing_in(Grid(grid, indices.__getitem__)):
+            prefetch = [Ref(memories[at]) for at in range(count)]
+            places = [block.place(indices, prefetch) if block else [] for block in blocks]
+            parts = [
+                block.read(memories[home], place) if block else memories[home]
+                for block, home, place in zip(blocks, homes, places, strict=True)
+            ]
+            refs = [Ref(part) for part in parts]
+            eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *refs)
+        for at in written:
+            block, home, part = blocks[at], homes[at], refs[at].read()
+            memories[home] = block.write(memories[home], places[at], part) if block else part
+        return [memories[home] for home in moving], None
+
+    numbers = iota(INDEX.dtype, prod(grid))
+    last, _ = scan(step, [given[home] for home in moving], numbers)
+    after = dict(zip(moving, last, strict=True))
+    return [block.cut_out(after[homes[at]]) for at, block in enumerate(out_blocks, first_out)]
+
+
+def _indices(number: Any, grid: Sequence[int]) -> list[Any]:
+    """Return the indices of a step by its number: those of the last axis change first."""
+    strides = [prod(grid[axis + 1 :]) for axis in range(len(grid))]
+    return [rem(div(number, stride), size) for stride, size in zip(strides, grid, strict=True)]
+
+
+def _writes(jaxpr: ClosedJaxpr, at: int) -> bool:
+    """Whether a kernel writes to one of its references."""
+    variable = jaxpr.jaxpr.invars[at]
+    return any(
+        getattr(effect, "variable", None) is variable and not isinstance(effect, ReadEffect)
+        for effect in jaxpr.effects
+    )
+
+
+class _Kernel(Composed):
+    """The primitive; it has the effects of the loop."""
+
+    def __init__(self) -> None:
+        super().__init__("pallas_call", _run, multiple_results=True)
+        self.define(effects=self._effects)
+
+    def _effects(self, *avals: ShapedArray, **params: Any) -> frozenset[Any]:
+        return self.program(avals, params).effects
+
+
+pallas_call_p = _Kernel()
+"""A kernel run by a loop over its grid: from arrays to arrays."""
