@@ -16,13 +16,17 @@ from benchmarks.worker import FAMILIES
 
 METRICS = [one for metrics in FAMILIES.values() for one in metrics]
 
-SLOW = [one for one in compiling.LATER if "24 blocks" in one.name or "12 blocks" in one.name]
-"""What only repeats, with more blocks, what a shorter one shows."""
+FIRST_OF_FAMILIES = [metrics[0] for metrics in FAMILIES.values()]
+"""What a short run measures; the others are its likes."""
 
 
 @pytest.mark.parametrize(
     "one",
-    [one for one in METRICS if one not in (*devices.METRICS, *SLOW)],
+    [
+        pytest.param(one, marks=[] if one in FIRST_OF_FAMILIES else [pytest.mark.slow])
+        for one in METRICS
+        if one not in devices.METRICS
+    ],
     ids=lambda one: one.name,
 )
 def test_metric_runs_under_jxkernel(one: Metric) -> None:
