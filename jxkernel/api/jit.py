@@ -741,8 +741,7 @@ def jit(
       ``eval_shape``, ``clear_cache``.
 
     Raises:
-      TypeError: ``fun`` is not callable, or a compiler option's value is no string, boolean or
-        number.
+      TypeError: ``fun`` is not callable, or an option is no string, boolean or number.
       ValueError: a static or donated parameter does not exist, or an argument does not fit its
         sharding.
 

@@ -72,6 +72,7 @@ __all__ = [
     "Executables",
     "FastpathData",
     "compile_lowered",
+    "compiled_once",
     "executable_for",
     "has_loops_unrolled",
     "lowered_for",
@@ -622,6 +623,46 @@ def lowering_conditions(donated: tuple[bool, ...], keep_unused: bool) -> tuple[A
     return donated, keep_unused, long_chains.value, loop_unrolling.value, trace_context()
 
 
+def compiled_once(
+    closed: ClosedJaxpr,
+    target: Any,
+    conditions: tuple[Any, ...],
+    lower: Callable[[], LoweredProgram],
+    *,
+    compiler_options: tuple[tuple[str, Any], ...] = (),
+    function_id: int = 0,
+    on_further: Callable[[], object] | None = None,
+) -> Executable:
+    """Return the executable of a program on a device or a placement, made on first use.
+
+    Args:
+      closed: the program.
+      target: the device or placement.
+      conditions: what the lowered module depends on besides; see ``lowering_conditions``.
+      lower: what gives the lowered module.
+      compiler_options: XLA options by name.
+      function_id: the number of the function object, for events.
+      on_further: called before a program that has executables already gets another one.
+    """
+    known = closed.remember(Executables)
+    key = (target, compiler_options, conditions)
+    found = known.made.get(key)
+    if found is None:
+        if on_further is not None and known.made:
+            on_further()
+        compilation = known.under_way.get(key) or Compilation(lower(), target, compiler_options)
+        with known.following(key, compilation):
+            found = known.made[key] = compile_lowered(
+                compilation.lowered,
+                closed,
+                target,
+                compiler_options,
+                function_id=function_id,
+                compilation=compilation,
+            )
+    return found
+
+
 def executable_for(
     closed: ClosedJaxpr,
     target: Any,
@@ -633,9 +674,8 @@ def executable_for(
     function_id: int = 0,
     on_further: Callable[[], object] | None = None,
     names: Callable[[], Sequence[str]] | None = None,
-    lowered: tuple[LoweredProgram, tuple[Any, ...]] | None = None,
 ) -> Executable:
-    """Return the executable of a program on a device or a placement, made on first use.
+    """Return the executable of a program as a call of it needs it, lowered if it must be.
 
     Args:
       closed: the program.
@@ -647,40 +687,25 @@ def executable_for(
       function_id: the number of the function object, for events.
       on_further: called before a program that has executables already gets another one.
       names: a function that returns a name for each argument, for warnings.
-      lowered: the program as it was lowered before, and the conditions of then.
     """
-    known = closed.remember(Executables)
-    conditions = lowered[1] if lowered else lowering_conditions(donated, keep_unused)
-    key = (target, compiler_options, conditions)
-    found = known.made.get(key)
-    if found is None:
-        if on_further is not None and known.made:
-            on_further()
-        compilation = known.under_way.get(key)
-        if compilation is None:
-            program = (
-                lowered[0]
-                if lowered
-                else lowered_for(
-                    closed,
-                    target,
-                    platform_of(devices_of(target)[0]),
-                    name=name,
-                    donated=donated,
-                    keep_unused=keep_unused,
-                    compiler_options=compiler_options,
-                    function_id=function_id,
-                    names=names,
-                )
-            )
-            compilation = Compilation(program, target, compiler_options)
-        with known.following(key, compilation):
-            found = known.made[key] = compile_lowered(
-                compilation.lowered,
-                closed,
-                target,
-                compiler_options,
-                function_id=function_id,
-                compilation=compilation,
-            )
-    return found
+    lower = partial(
+        lowered_for,
+        closed,
+        target,
+        platform_of(devices_of(target)[0]),
+        name=name,
+        donated=donated,
+        keep_unused=keep_unused,
+        compiler_options=compiler_options,
+        function_id=function_id,
+        names=names,
+    )
+    return compiled_once(
+        closed,
+        target,
+        lowering_conditions(donated, keep_unused),
+        lower,
+        compiler_options=compiler_options,
+        function_id=function_id,
+        on_further=on_further,
+    )

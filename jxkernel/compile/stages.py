@@ -22,6 +22,7 @@ from jxkernel.compile.dispatch import (
 from jxkernel.compile.executable import (
     Executable,
     FastpathData,
+    compiled_once,
     executable_for,
     lowered_for,
     lowering_conditions,
@@ -423,13 +424,13 @@ class Lowered(_Stage):
             )
         traced = self._traced
         added = listed_options(compiler_options) if compiler_options else ()
-        executable = executable_for(
+        executable = compiled_once(
             traced.program,
             target,
-            name=traced.fun_name,
+            self._conditions,
+            lambda: program,
             compiler_options=(*traced.options.compiler_options, *added),
             function_id=traced.options.function_id,
-            lowered=(program, self._conditions),
         )
         return Compiled(traced, executable)
 
