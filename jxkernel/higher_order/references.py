@@ -9,6 +9,7 @@ further arguments and results, or lets the error through.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -519,9 +520,21 @@ def _check_fit(ref: Ref, value: object, place: object) -> None:
         raise RefError(
             f"a part of shape {wanted.shape} of a reference of type {ref.aval} was given a value "
             f"of shape {given.shape}.",
-            instead=(f"give it that shape: jnp.broadcast_to(value, {wanted.shape})",),
+            instead=_reshaping(given.shape, wanted.shape),
             **place_in_source(),
         )
+
+
+def _reshaping(given: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[str, ...]:
+    """Return what gives a value another shape, where that can be."""
+    stretched = len(given) <= len(wanted) and all(
+        size in (1, whole) for size, whole in zip(reversed(given), reversed(wanted), strict=False)
+    )
+    if stretched:
+        return (f"give it that shape: jnp.broadcast_to(value, {wanted})",)
+    if math.prod(given) == math.prod(wanted):
+        return (f"give it that shape: value.reshape({wanted})",)
+    return ()
 
 
 def _check_bounds(ref: Ref, index: object) -> None:

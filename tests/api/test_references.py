@@ -1,6 +1,7 @@
 """References: written in place, and worth the same as the program without them."""
 
 import copy
+import re
 import threading
 
 import numpy as np
@@ -631,3 +632,21 @@ def test_a_reference_made_inside_is_an_auxiliary_result(wrap):
     gradient, held = run(2.0)
     assert gradient.item() == 4.0
     assert held.tolist() == [6.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "advice"),
+    [
+        ((3,), (2, 3), r"jnp\.broadcast_to\(value, \(2, 3\)\)"),
+        ((3, 2), (2, 3), r"value\.reshape\(\(2, 3\)\)"),
+        ((8,), (9,), None),
+    ],
+)
+def test_advice_on_a_shape_is_given_where_it_works(given, wanted, advice):
+    ref = jx.new_ref(jnp.zeros(wanted))
+    with pytest.raises(RefError, match="was given a value of shape") as caught:
+        ref[...] = jnp.ones(given)
+    if advice is None:
+        assert "write instead" not in str(caught.value)
+    else:
+        assert re.search(advice, str(caught.value))
