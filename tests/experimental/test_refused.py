@@ -3,7 +3,7 @@
 import pytest
 
 from jxkernel import experimental
-from jxkernel.experimental import colocated_python, hijax, pallas
+from jxkernel.experimental import hijax, pallas
 from jxkernel.experimental.array_serialization import serialization
 from jxkernel.extend import ifrt_programs
 
@@ -16,9 +16,6 @@ class Operation(hijax.HiPrim):
     ("use", "said"),
     [
         (Operation, "Operation is of a type above arrays"),
-        (lambda: colocated_python.colocated_python(len), "Python runs beside the devices"),
-        (lambda: colocated_python.colocated_python_class(int), "Python runs beside"),
-        (lambda: colocated_python.colocated_cpu_devices([]), "colocated_cpu_devices is for"),
         (serialization.GlobalAsyncCheckpointManager, r"orbax\.checkpoint saves"),
         (pallas.triton.CompilerParams, r"CompilerParams of pallas\.triton is for kernels that"),
         (pallas.triton.load, r"load of pallas\.triton is for"),

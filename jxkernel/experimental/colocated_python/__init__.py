@@ -1,6 +1,7 @@
-"""Functions that run beside devices of other machines: importable, and refused where used.
+"""Functions and objects that run beside devices.
 
-A process here holds the devices that it computes on, so Python runs beside them as it is.
+A process here holds the devices that it computes on, so beside them is where it is.  Where another
+process would run them, a program written for that finds the same functions.
 """
 
 from jxkernel.experimental.colocated_python import func, serialization
