@@ -36,6 +36,7 @@ __all__ = [
     "annotate_function",
     "device_memory_profile",
     "export_profile_data",
+    "get_profiled_instructions_proto",
     "memory_profile_data",
     "register_subprocess",
     "save_device_memory_profile",
@@ -350,6 +351,18 @@ def memory_profile_data(profile: bytes) -> dict[str, Any]:
 def save_device_memory_profile(filename: Folder, backend: str | None = None) -> None:
     """Write ``device_memory_profile`` to a file, for ``pprof`` to show."""
     Path(filename).write_bytes(device_memory_profile(backend))
+
+
+def get_profiled_instructions_proto(tensorboard_dir: Folder) -> bytes:
+    """Return how long each instruction took, from a profile, as XLA's compiler reads it.
+
+    Args:
+      tensorboard_dir: the folder that ``trace`` has written to.
+
+    Returns:
+      a serialized ``ProfiledInstructionsProto``; empty where the profile is of no GPU.
+    """
+    return _profiler.get_profiled_instructions_proto(os.fspath(tensorboard_dir))
 
 
 def start_server(port: int, requires_backend: bool = True) -> Any:
