@@ -26,6 +26,7 @@ __all__ = [
     "ode",
     "overlap",
     "pallas",
+    "profiler",
     "random",
     "rnn",
     "scheduling_groups",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         ode,
         overlap,
         pallas,
+        profiler,
         random,
         rnn,
         scheduling_groups,
@@ -67,7 +69,7 @@ __getattr__, __dir__ = lazy_names(
     modules=(
         "array_serialization buffer_callback checkify colocated_python compilation_cache "
         "compute_on custom_partitioning hijax jet key_reuse layout mesh_utils "
-        "multihost_utils ode overlap pallas pjit random rnn scheduling_groups "
+        "multihost_utils ode overlap pallas pjit profiler random rnn scheduling_groups "
         "serialize_executable shard_map sparse topologies xla_metadata"
     ),
 )

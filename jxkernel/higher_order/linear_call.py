@@ -2,20 +2,22 @@
 
 Operands are ``num_residuals`` values that the function is not linear in, then those that it is.
 Its derivative by the latter is the same call; its transpose is the call with the two programs
-exchanged.
+exchanged.  Where the residuals ``may_move``, it is differentiated by them too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from jxkernel.core.axes import Axis
-from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.programs import call_primitive
-from jxkernel.primitives.shape.broadcast import batch_to_front, instantiate
+from jxkernel.primitives.shape.broadcast import add_tangents, batch_to_front, instantiate
 from jxkernel.transforms.batching import batch_program
+from jxkernel.transforms.jvp import jvp_flat
 
 __all__ = ["linear_call_p"]
 
@@ -27,20 +29,31 @@ def _linear_call_jvp(
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
+    call_jaxpr: ClosedJaxpr,
     num_residuals: int,
     name: str,
+    may_move: bool = False,
     **params: Any,
 ) -> tuple[list[Any], list[Any]]:
-    if any(type(t) is not Zero for t in tangents[:num_residuals]):
+    """(r, x) -> f(r) x moves by f(r) t, and by the derivative of f at r, applied to x."""
+    moving = any(type(t) is not Zero for t in tangents[:num_residuals])
+    if moving and not may_move:
         raise TypeError(
             f"linear_call of {name} is differentiated by a residual argument, or by a value that "
             "the function closes over; it only knows to be linear in its linear arguments. Use "
             "custom_vjp for a function that is not, or stop the gradient with lax.stop_gradient"
         )
-    params = {**params, "num_residuals": num_residuals, "name": name}
+    params.update(call_jaxpr=call_jaxpr, num_residuals=num_residuals, name=name)
+    params.update({"may_move": True} if may_move else {})
     outs = linear_call_p.bind(*primals, **params)
     given = [instantiate(t) for t in tangents[num_residuals:]]
-    return outs, linear_call_p.bind(*primals[:num_residuals], *given, **params)
+    moved = linear_call_p.bind(*primals[:num_residuals], *given, **params)
+    if moving:
+        still = [Zero.tangent_of(x) for x in primals[num_residuals:]]
+        function = partial(eval_jaxpr, call_jaxpr.jaxpr, call_jaxpr.consts)
+        _, turned = jvp_flat(function, primals, [*tangents[:num_residuals], *still])
+        moved = list(map(add_tangents, moved, turned))
+    return outs, moved
 
 
 @linear_call_p.def_transpose
@@ -50,7 +63,7 @@ def _linear_call_transpose(
     call_jaxpr: ClosedJaxpr,
     transpose_jaxpr: ClosedJaxpr,
     num_residuals: int,
-    name: str,
+    **params: Any,
 ) -> list[Any]:
     pulled = linear_call_p.bind(
         *args[:num_residuals],
@@ -58,7 +71,7 @@ def _linear_call_transpose(
         call_jaxpr=transpose_jaxpr,
         transpose_jaxpr=call_jaxpr,
         num_residuals=num_residuals,
-        name=name,
+        **params,
     )
     linear = args[num_residuals:]
     return [
@@ -76,7 +89,7 @@ def _linear_call_batch(
     call_jaxpr: ClosedJaxpr,
     transpose_jaxpr: ClosedJaxpr,
     num_residuals: int,
-    name: str,
+    **params: Any,
 ) -> tuple[list[Any], list[int | None]]:
     """Batch both programs, with all linear arguments and results batched: each the other's."""
     has = tuple([dim is not None for dim in dims[:num_residuals]])
@@ -94,6 +107,6 @@ def _linear_call_batch(
         call_jaxpr=batched(call_jaxpr),
         transpose_jaxpr=batched(transpose_jaxpr),
         num_residuals=num_residuals,
-        name=name,
+        **params,
     )
     return outs, [0] * len(outs)

@@ -14,7 +14,7 @@ from jxkernel.higher_order.linear_call import linear_call_p
 from jxkernel.higher_order.programs import place_arguments
 from jxkernel.tree import physical
 
-__all__ = ["linear_call"]
+__all__ = ["call_linear", "linear_call"]
 
 
 def linear_call(
@@ -52,15 +52,29 @@ def linear_call(
     try:
         check_callable("linear_call", "fun", fun)
         check_callable("linear_call", "fun_transpose", fun_transpose)
-        return _linear_call(fun, fun_transpose, residual_args, linear_args)
+        return call_linear(fun, fun_transpose, residual_args, linear_args)
     except Exception as error:
         hide_internal_frames(error)
         raise
 
 
-def _linear_call(
-    fun: Callable[[Any, Any], Any], back: Callable[[Any, Any], Any], residual: Any, linear: Any
+def call_linear(
+    fun: Callable[[Any, Any], Any],
+    back: Callable[[Any, Any], Any],
+    residual: Any,
+    linear: Any,
+    *,
+    may_move: bool = False,
 ) -> Any:
+    """Call a linear function as ``linear_call`` does.
+
+    Args:
+      fun: the function.
+      back: its transpose.
+      residual: what it may use in any way.
+      linear: what it is linear in.
+      may_move: whether it is differentiated by ``residual`` too.
+    """
     flat_residual, residual_tree = physical.flatten(residual)
     flat_linear, linear_tree = physical.flatten(linear)
     residual_avals = leaf_avals("linear_call", "residual_args", flat_residual, residual_tree)
@@ -88,6 +102,7 @@ def _linear_call(
         transpose_jaxpr=_among(again, range(first, second), second, [*types, *cts]),
         num_residuals=count,
         name=function_name(fun),
+        **({"may_move": True} if may_move else {}),
     )
     return there.out_tree.unflatten(outs)
 
