@@ -18,6 +18,7 @@ from jxkernel.api.custom.batching import custom_vmap
 from jxkernel.api.custom.derivatives import custom_jvp, custom_vjp
 from jxkernel.api.custom.linear_calls import call_linear
 from jxkernel.api.derivatives.jacobian import linear_transpose
+from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.avals import ShapedArray as AbstractValue
 from jxkernel.core.axes import Axis
@@ -27,9 +28,10 @@ from jxkernel.core.zeros import is_linear as is_undefined_primal
 from jxkernel.dtypes import float0
 from jxkernel.higher_order.references import AbstractRef
 from jxkernel.higher_order.references import View as TransformedRef
-from jxkernel.primitives.shape.broadcast import add_tangents
+from jxkernel.primitives.shape.broadcast import add_tangents, batch_to_front
 from jxkernel.primitives.shape.broadcast import instantiate as instantiate_zeros
 from jxkernel.primitives.shape.transpose import move_axis
+from jxkernel.transforms.batching import batched_aval, example_aval
 
 __all__ = [
     "AbstractRef",
@@ -45,13 +47,16 @@ __all__ = [
     "Zero",
     "aval_method",
     "aval_property",
+    "bdims_at_front",
     "instantiate_zeros",
     "is_undefined_primal",
     "jvp_from_lin",
     "linearize_from_jvp",
     "register_hitype",
+    "unmap_avals",
     "vjp_from_jvp",
     "vjp_from_lin",
+    "vmap_rule",
 ]
 
 __getattr__, __dir__ = lazy_names(__name__)
@@ -469,6 +474,103 @@ vjp_from_lin = (_fwd_from_lin, _bwd_from_lin)
 
 vjp_from_jvp = (_fwd_from_jvp, _bwd_from_jvp)
 """The methods ``vjp_fwd, vjp_bwd_retval`` of one with ``jvp``, which is computed again there."""
+
+
+# ---------------------------------------------------------------- for rules of many examples
+
+
+def _pairs(values: Any, dims: Any) -> tuple[list[Any], Any, list[int | None]]:
+    """Return the leaves of a tree, its structure, and the place of the batch axis in each."""
+    leaves, structure = tree.flatten(values, is_leaf=_is_zero)
+    places = tree.broadcast(dims, structure.unflatten([0] * len(leaves)), is_leaf=_is_none)
+    return leaves, structure, tree.leaves(places, is_leaf=_is_none)
+
+
+def bdims_at_front(axis_data: Axis, args: Any, dims: Any) -> Any:
+    """Return arrays with their batch axes in front; one without is repeated.
+
+    Args:
+      axis_data: what a rule ``batch`` is given.
+      args: a tree of arrays.
+      dims: where the axis is in each, None where there is none: a tree like ``args``, or a prefix.
+    """
+    leaves, structure, places = _pairs(args, dims)
+    size = axis_data.size
+    moved = [batch_to_front(x, at, size) for x, at in zip(leaves, places, strict=True)]
+    return structure.unflatten(moved)
+
+
+def unmap_avals(axis_data: Axis, avals: Any, dims: Any) -> Any:
+    """Return the types of many examples by those of one.
+
+    Args:
+      axis_data: what a rule ``batch`` is given.
+      avals: a tree of types.
+      dims: where the axis is to be in each, None for nowhere: a tree like ``avals``, or a prefix.
+    """
+    leaves, structure, places = _pairs(avals, dims)
+    wider = [
+        aval if at is None else batched_aval(aval, axis_data, at)
+        for aval, at in zip(leaves, places, strict=True)
+    ]
+    return structure.unflatten(wider)
+
+
+def vmap_rule(
+    axis_data: Axis, f: Callable[..., Any], in_axes: Any, out_axes: Any, *, sum_match: bool = False
+) -> Callable[..., Any]:
+    """Return a function vectorized as ``vmap`` does, through which a ``Zero`` passes.
+
+    Args:
+      axis_data: what a rule ``batch`` is given.
+      f: the function of one example.
+      in_axes: where the axis is in each argument.
+      out_axes: where it is to be in each result.
+      sum_match: must be False.
+
+    Raises:
+      NotImplementedError: ``sum_match`` is set.
+    """
+    if sum_match:
+        raise NotImplementedError("vmap_rule sums nothing: sum over the axis that out_axes names")
+
+    def mapped(*args: Any) -> Any:
+        leaves, structure, places = _pairs(args, in_axes)
+        zeros = [
+            Zero(leaf.aval if at is None else example_aval(leaf.aval, at)) if _is_zero(leaf) else 0
+            for leaf, at in zip(leaves, places, strict=True)
+        ]
+        outs: list[Any] = []
+
+        def example(*given: Any) -> list[Any]:
+            rest = iter(given)
+            full = [zero if _is_zero(zero) else next(rest) for zero in zeros]
+            found, out_structure, _ = _pairs(f(*structure.unflatten(full)), None)
+            outs[:] = [out_structure, found]
+            return [out for out in found if not _is_zero(out)]
+
+        moving = [(x, at) for x, at in zip(leaves, places, strict=True) if not _is_zero(x)]
+        axes = tuple([at for _, at in moving])
+        arrays = iter(vmap(example, axes, 0, axis_size=axis_data.size)(*[x for x, _ in moving]))
+        out_structure, found = outs
+        ends = _pairs(out_structure.unflatten(found), out_axes)[2]
+        return out_structure.unflatten(
+            [
+                _wider_zero(axis_data, out, at) if _is_zero(out) else _placed(next(arrays), at)
+                for out, at in zip(found, ends, strict=True)
+            ]
+        )
+
+    return mapped
+
+
+def _wider_zero(axis_data: Axis, zero: Zero, at: int | None) -> Zero:
+    return zero if at is None else Zero(batched_aval(zero.aval, axis_data, at))
+
+
+def _placed(value: Any, at: int | None) -> Any:
+    """Return a value of many examples, whose axis is in front, with that elsewhere."""
+    return value[0] if at is None else move_axis(value, 0, at)
 
 
 # ---------------------------------------------------------------- types above arrays

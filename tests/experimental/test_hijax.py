@@ -334,6 +334,47 @@ def test_a_rule_for_many_examples():
     assert np.allclose(slopes, np.tile(a.sum(0), (4, 1)))
 
 
+class Outer(HiPrim):
+    """A product of a vector with numbers, whose rule for many examples is made by helpers."""
+
+    def __init__(self, a, x):
+        self.in_avals, self.out_aval, self.params = (a, x), a, {}
+        super().__init__()
+
+    def expand(self, a, x):
+        return a * x
+
+    def batch(self, axis_data, args, dims):
+        assert dims == (0, None)
+        a, x = hijax.bdims_at_front(axis_data, args, dims)
+        assert (a.shape, x.shape) == ((3, 2), (3,))
+        types = hijax.unmap_avals(axis_data, self.in_avals, (1, None))
+        assert [one.shape for one in types] == [(2, 3), ()]
+
+        def rule(a, x, zero):
+            assert isinstance(zero, Zero)
+            return {"product": a * x, "zero": zero, "same": 5 * jnp.ones(2)}
+
+        zero = Zero(hijax.ShapedArray((4, 3), np.float32))
+        places = {"product": 1, "zero": 1, "same": None}
+        mapped = hijax.vmap_rule(axis_data, rule, (0, None, 1), places)
+        out = mapped(args[0], args[1], zero)
+        assert [out["product"].shape, out["zero"].shape, out["same"].shape] == [
+            (2, 3),
+            (4, 3),
+            (2,),
+        ]
+        with pytest.raises(NotImplementedError, match="sums nothing"):
+            hijax.vmap_rule(axis_data, rule, 0, 0, sum_match=True)
+        return out["product"], 1
+
+
+def test_helpers_for_many_examples():
+    a = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    found = jx.vmap(lambda a: applied(Outer, a, 2.0), in_axes=1)(a)
+    assert np.allclose(found, 2 * a.T)
+
+
 def test_control_flow_holds_operations():
     def f(x):
         return lax.scan(lambda c, _: (applied(Scaled, c, 2.0), None), x, length=3)[0]
