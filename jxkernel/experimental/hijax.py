@@ -187,6 +187,13 @@ class HiPrim:
                 f"{type(self).__name__} sets {', '.join(missing)} in __init__, before "
                 "super().__init__()"
             )
+        for aval in tree.leaves((tuple(self.in_avals), self.out_aval)):
+            if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
+                raise NotImplementedError(
+                    f"{type(self).__name__} is of a type above arrays, {aval!r:.60}, which no "
+                    "trace here knows: register the class as a pytree of its arrays, and declare trees "
+                    "of their types"
+                )
         vars(self).update(self.params)
         self._applied = _with_rules(self)
 
