@@ -191,8 +191,8 @@ class HiPrim:
             if not hasattr(aval, "shape") or not hasattr(aval, "dtype"):
                 raise NotImplementedError(
                     f"{type(self).__name__} is of a type above arrays, {aval!r:.60}, which no "
-                    "trace here knows: register the class as a pytree of its arrays, and declare trees "
-                    "of their types"
+                    "trace here knows: register the class as a pytree of its arrays, and declare "
+                    "trees of their types"
                 )
         vars(self).update(self.params)
         self._applied = _with_rules(self)

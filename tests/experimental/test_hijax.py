@@ -399,6 +399,11 @@ def test_control_flow_holds_operations():
         ),
         (lambda: Backward(jx.typeof(X))(X, X), TypeError, "Backward takes"),
         (
+            lambda: Forward(hijax.HiType()),
+            NotImplementedError,
+            "Forward is of a type above arrays, .*: register the class as a pytree",
+        ),
+        (
             lambda: type("Bare", (HiPrim,), {})(),
             TypeError,
             "Bare sets in_avals, out_aval, params in",
