@@ -21,6 +21,7 @@ from jxkernel.numpy.promotion import (
     argument_aval,
     cast,
     check_arguments,
+    check_known,
     promote_dtypes,
 )
 from jxkernel.numpy.ranges import arange, linspace
@@ -332,6 +333,7 @@ def ravel_multi_index(
 
     Raises:
       ValueError: the numbers of axes differ, or (``"raise"``) a position is out of bounds.
+      ConcretizationTypeError: (``"raise"``) the positions are traced.
 
     >>> jnp.ravel_multi_index((jnp.array([1, 2]), jnp.array([0, 3])), (3, 4))
     Array([ 4, 11], dtype=int32)
@@ -358,8 +360,7 @@ def _within(part: Any, size: int, mode: str) -> Any:
         return part
     if mode != "raise":
         return within(part, size, mode)
-    if is_unknown(part):
-        raise ValueError("ravel_multi_index(mode='raise') of traced positions: choose another mode")
+    check_known("ravel_multi_index(mode='raise')", part, "choose another mode")
     if bool(((part < 0) | (part >= size)).any()):
         raise ValueError(f"ravel_multi_index got positions out of bounds for size {size}")
     return part

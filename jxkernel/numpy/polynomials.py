@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import is_unknown
-from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.contractions import dot, outer
 from jxkernel.numpy.convolutions import convolve
 from jxkernel.numpy.creation import asarray, full_like, ones, zeros
@@ -20,6 +18,7 @@ from jxkernel.numpy.promotion import (
     broadcast_shapes,
     broadcast_to_shape,
     cast,
+    check_known,
     dtype_of,
     inexact_dtype,
     promote_dtypes,
@@ -106,8 +105,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def _trimmed(p: Any) -> Any:
     """Return coefficients without leading zeros; their values are known now."""
-    if is_unknown(p):
-        raise ValueError("trim_leading_zeros needs values known now: leave it False while traced")
+    check_known("trim_leading_zeros=True", p, "leave it False")
     places = np.flatnonzero(np.asarray(stop_gradient(p)))
     return p[int(places[0]) :] if places.size else p[-1:]
 
@@ -328,13 +326,8 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         return _roots(coefficients)
     if not strip_zeros:
         return _roots_and_nan(coefficients)
-    if is_unknown(p):
-        raise ConcretizationTypeError(
-            p.describe_type(),
-            "roots(strip_zeros=True)",
-            origin=p.owner.describe(p),
-            instead=("jnp.roots(p, strip_zeros=False), if the first coefficient is not 0",),
-        )
+    instead = "jnp.roots(p, strip_zeros=False), if the first coefficient is not 0"
+    check_known("roots(strip_zeros=True)", p, instead)
     places = np.flatnonzero(np.asarray(stop_gradient(p)))
     first, last = (int(places[0]), int(places[-1]) + 1) if places.size else (0, 0)
     found = _roots(asarray(coefficients)[first:last])

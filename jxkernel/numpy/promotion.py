@@ -18,10 +18,11 @@ from jxkernel.config import numpy_rank_promotion
 from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.key_data import ExtendedArray
-from jxkernel.core.trace import Tracer
+from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import (
     ByteOrderError,
     ComplexOrderError,
+    ConcretizationTypeError,
     KeyTypeError,
     ShapeError,
     ShapeMismatchError,
@@ -38,6 +39,7 @@ __all__ = [
     "broadcast_to_shape",
     "cast",
     "check_arguments",
+    "check_known",
     "default_inexact_dtype",
     "dtype_of",
     "exact_number",
@@ -426,6 +428,23 @@ def refuse_complex(name: str, dtype: Any) -> None:
     """
     if dtype in dtypes.COMPLEX:
         raise ComplexOrderError(name, dtype.name)
+
+
+def check_known(needed_by: str, x: Any, *instead: str) -> None:
+    """Check that the value of an array is known now.
+
+    Args:
+      needed_by: what needs it.
+      x: the array.
+      instead: what to write where it is traced.
+
+    Raises:
+      ConcretizationTypeError: it is traced.
+    """
+    if is_unknown(x):
+        raise ConcretizationTypeError(
+            x.describe_type(), needed_by, origin=x.owner.describe(x), instead=instead
+        )
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -5,12 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel.core.trace import is_unknown
-from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.indexing import within
-from jxkernel.numpy.promotion import argument_aval, cast
+from jxkernel.numpy.promotion import argument_aval, cast, check_known
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
@@ -117,13 +115,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = N
     kept = trim.lower() if isinstance(trim, str) else trim
     if isinstance(kept, list) or kept not in ("f", "b", "fb", "bf"):
         raise ValueError(f"trim_zeros got trim {trim!r}: it is 'f', 'b' or 'fb'")
-    if is_unknown(filt):
-        raise ConcretizationTypeError(
-            filt.describe_type(),
-            "trim_zeros",
-            origin=filt.owner.describe(filt),
-            instead=("trim before jit: the shape of the result depends on values",),
-        )
+    instead = "trim before jit: the shape of the result depends on values"
+    check_known("trim_zeros", filt, instead)
     rank = np.ndim(filt)
     axes = tuple(range(rank)) if axis is None else canonical_axes("trim_zeros", listed(axis), rank)
     found = np.nonzero(np.asarray(stop_gradient(filt)))

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import is_unknown
-from jxkernel.errors import ConcretizationTypeError, ShapeMismatchError
+from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import full
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, dtype_of
+from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast, check_known, dtype_of
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
 from jxkernel.numpy.reductions import prod, sum
@@ -147,12 +146,8 @@ def _check_shapes(name: str, data: tuple[int, ...], ids: tuple[int, ...]) -> Non
 
 
 def _number_of_segments(name: str, segment_ids: Any, ids: Any) -> int:
-    if is_unknown(segment_ids):
-        raise ConcretizationTypeError(
-            repr(segment_ids),
-            f"the number of segments of {name}",
-            instead=f"say how many segments there are: {name}(data, segment_ids, num_segments=n)",
-        )
+    instead = f"say how many segments there are: {name}(data, segment_ids, num_segments=n)"
+    check_known(f"the number of segments of {name}", segment_ids, instead)
     if not ids.size:
         raise ValueError(f"{name} cannot tell the number of segments of no ids: give num_segments")
     return max(int(np.max(np.asarray(segment_ids))) + 1, 0)

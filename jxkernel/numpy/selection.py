@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import within
@@ -21,6 +20,7 @@ from jxkernel.numpy.promotion import (
     broadcast_to_shape,
     cast,
     check_arguments,
+    check_known,
     dtype_of,
     joint_shape,
     promote_dtypes,
@@ -138,6 +138,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     Raises:
       ValueError: (``"raise"``) a number is out of range; ``a`` is not of integers; or there is no
         such mode.
+      ConcretizationTypeError: (``"raise"``) ``a`` is traced.
 
     >>> jnp.choose(jnp.array([1, 0, 1]), [jnp.array([1, 2, 3]), jnp.array([10, 20, 30])])
     Array([10,  2, 30], dtype=int32)
@@ -149,8 +150,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     if a.dtype not in dtypes.INTEGRAL:
         raise ValueError(f"choose takes integers, which number the choices, got {a.dtype.name}")
     if mode == "raise":
-        if is_unknown(a):
-            raise ValueError("choose(mode='raise') of a traced array: choose 'wrap' or 'clip'")
+        check_known("choose(mode='raise')", a, "choose 'wrap' or 'clip'")
         numbers = np.asarray(a)
         if ((numbers < 0) | (numbers >= len(parts))).any():
             raise ValueError(f"choose got numbers out of range for {len(parts)} choices")

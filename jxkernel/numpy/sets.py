@@ -10,14 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.trace import is_unknown
-from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, full, zeros
 from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import append, concatenate
 from jxkernel.numpy.logic import isnan
-from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
+from jxkernel.numpy.promotion import (
+    argument_aval,
+    cast,
+    check_arguments,
+    check_known,
+    promote_dtypes,
+)
 from jxkernel.numpy.ranges import arange
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import moveaxis, ravel, reshape
@@ -43,13 +47,9 @@ __all__ = [
 def _check_known(name: str, size: int | None, *arrays: Any) -> None:
     """Raise unless the values are known now, or the result's size is given."""
     for x in arrays:
-        if size is None and is_unknown(x):
-            raise ConcretizationTypeError(
-                x.describe_type(),
-                f"{name} without size=",
-                origin=x.owner.describe(x),
-                instead=(f"give the result's size: jnp.{name}(..., size=n, fill_value=...)",),
-            )
+        if size is None:
+            instead = f"give the result's size: jnp.{name}(..., size=n, fill_value=...)"
+            check_known(f"{name} without size=", x, instead)
 
 
 # ---------------------------------------------------------------- unique

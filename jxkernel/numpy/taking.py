@@ -13,7 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.trace import Tracer, is_unknown
-from jxkernel.errors import ConcretizationTypeError, ShapeError
+from jxkernel.errors import ShapeError
 from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import getitem, static_fill, within, wrapped
@@ -25,6 +25,7 @@ from jxkernel.numpy.promotion import (
     broadcast_to_shape,
     cast,
     check_arguments,
+    check_known,
     dtype_of,
     refuse_out,
     scalar_of,
@@ -314,13 +315,11 @@ def known_now(name: str, a: Any, length: str | None = "size") -> Any:
     Raises:
       ConcretizationTypeError: it is traced.
     """
-    if is_unknown(a):
-        raise ConcretizationTypeError(
-            a.describe_type(),
-            f"{name} without {length}=" if length else name,
-            origin=a.owner.describe(a),
-            instead=(f"give the length: jnp.{name}(..., {length}=n)",) if length else (),
-        )
+    if length:
+        instead = f"give the length: jnp.{name}(..., {length}=n)"
+        check_known(f"{name} without {length}=", a, instead)
+    else:
+        check_known(name, a)
     if isinstance(a, ArrayImpl):
         return value_of(a)
     return np.asarray(stop_gradient(a) if isinstance(a, Tracer) else a)

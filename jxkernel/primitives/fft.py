@@ -80,8 +80,8 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
         return x
     if dtypes.dtype(x) in dtypes.INTEGRAL | dtypes.BOOLEAN:
         x = convert_element_type(x, dtypes.default_float_dtype())
-    if kind in (FftType.FFT, FftType.IFFT) and dtypes.dtype(x).name in _COMPLEX_OF:
-        x = convert_element_type(x, _COMPLEX_OF[dtypes.dtype(x).name])
+    if kind in (FftType.FFT, FftType.IFFT) and dtypes.dtype(x) in dtypes.FLOATING:
+        x = convert_element_type(x, dtypes.to_complex_dtype(dtypes.dtype(x)))
     return fft_p.bind(x, fft_type=kind, fft_lengths=lengths)
 
 

@@ -20,6 +20,20 @@ X = jnp.ones((2, 3))
 V = jnp.ones(3)
 KEY = jx.random.key(0)
 
+OF_VALUES = [
+    ("choose(mode='raise')", lambda x: jnp.choose(x, [V, V])),
+    ("ravel_multi_index(mode='raise')", lambda x: jnp.ravel_multi_index((x,), (3,))),
+    ("trim_leading_zeros=True", lambda x: jnp.polymul(x, x, trim_leading_zeros=True)),
+]
+
+
+@pytest.mark.parametrize(("named", "call"), OF_VALUES)
+def test_a_choice_that_needs_values_says_so_where_they_are_traced(named, call):
+    with pytest.raises(ConcretizationTypeError) as caught:
+        jx.jit(call)(np.arange(3) % 2)
+    assert f"{named} needs a concrete value" in str(caught.value)
+
+
 TRACED = [
     ("reshape(..., shape=...)", lambda k: X.reshape(k, 3)),
     ("reshape(..., shape=...)", lambda k: jnp.reshape(X, (k, -1))),

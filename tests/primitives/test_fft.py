@@ -65,6 +65,11 @@ def test_bad_input_is_told(name):
         jx.jit(function)()
 
 
+def test_short_floats_are_taken_as_complex_numbers():
+    for kind in ("fft", "ifft"):
+        assert fft(np.ones(4, np.float16), kind, (4,)).dtype == np.complex64
+
+
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
 def test_integers_are_taken_as_floats(dtype: str) -> None:
     x = np.array([1, 0, 1, 1]).astype(dtype)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from jxkernel import numpy as jnp
-from jxkernel.core.trace import is_unknown
-from jxkernel.errors import ConcretizationTypeError, ShapeError
+from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
+from jxkernel.numpy.promotion import check_known
 from jxkernel.primitives.elementwise.complex import complex as with_parts
 from jxkernel.scipy.special.elementwise import computed
 
@@ -204,11 +204,5 @@ def sph_harm_y(
 
 def _greatest(n: Any) -> int:
     """Return the greatest degree of a known array, for which the table is made."""
-    if is_unknown(n):
-        raise ConcretizationTypeError(
-            repr(n),
-            "the greatest degree n of sph_harm_y",
-            origin=n.owner.describe(n),
-            instead=("give n_max=",),
-        )
+    check_known("the greatest degree n of sph_harm_y", n, "give n_max=")
     return int(np.max(n, initial=0))
