@@ -93,6 +93,20 @@ def test_late_names_are_listed_and_are_what_they_are_called() -> None:
         jnp.medain  # noqa: B018
 
 
+def test_arrays_have_what_they_have_before_any_late_part_is_loaded() -> None:
+    program = (
+        "import importlib, pkgutil, jxkernel as jx\n"
+        "kinds = [jx.Array, type(jx.numpy.ones(2)), type(jx.random.key(0)), jx.core.Tracer]\n"
+        "before = [set(dir(kind)) for kind in kinds]\n"
+        "for part in ('numpy', 'lax', 'nn', 'random', 'scipy', 'sharding', 'runtime', 'api', 'core'):\n"
+        "    home = importlib.import_module(f'jxkernel.{part}')\n"
+        "    for found in pkgutil.walk_packages(home.__path__, f'{home.__name__}.'):\n"
+        "        importlib.import_module(found.name)\n"
+        "print(*[set(dir(kind)) - old for kind, old in zip(kinds, before)])"
+    )
+    assert run(program).split() == ["set()"] * 4
+
+
 def test_late_names_leave_the_keys_of_traces_as_they_are() -> None:
     """Else a function in which one is loaded would be traced again at its second call."""
     late = "for at in (jx, jx.lax, jx.numpy): [getattr(at, name) for name in dir(at)]"

@@ -1,7 +1,7 @@
 """What the Python array API standard (2024.12) asks of a namespace and of its arrays.
 
-``__array_namespace_info__`` tells what the namespace can do; arrays and tracers get
-``__array_namespace__``.
+``__array_namespace_info__`` tells what the namespace can do; ``array_namespace`` is the method
+``__array_namespace__`` of arrays and tracers.
 """
 
 import sys
@@ -10,8 +10,7 @@ from typing import Any
 
 from jxkernel import dtypes
 from jxkernel.config import enable_x64
-from jxkernel.core.trace import Tracer
-from jxkernel.runtime import ArrayImpl, devices
+from jxkernel.runtime import devices
 
 __all__ = ["__array_api_version__", "__array_namespace_info__"]
 
@@ -93,7 +92,7 @@ class __array_namespace_info__:
             raise ValueError(f"there is no device {device!r}: devices are {self.devices()}")
 
 
-def _array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType:
+def array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType:
     """Return the namespace of the array API standard, ``jxkernel.numpy``.
 
     Args:
@@ -108,7 +107,3 @@ def _array_namespace(self: Any, *, api_version: str | None = None) -> ModuleType
             f"__array_namespace__ got api_version {api_version!r}: there are {', '.join(_VERSIONS)}"
         )
     return sys.modules["jxkernel.numpy"]
-
-
-for _kind in (ArrayImpl, Tracer):
-    setattr(_kind, "__array_namespace__", _array_namespace)  # noqa: B010

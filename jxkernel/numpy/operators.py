@@ -353,6 +353,7 @@ def _byteswap(self: Any, inplace: bool = False) -> Any:
 
 
 _METHODS: dict[str, Method] = {
+    "__array_namespace__": late_function("jxkernel.numpy.array_api", "array_namespace"),
     "all": reductions.all,
     "any": reductions.any,
     "argmax": argminmax.argmax,
