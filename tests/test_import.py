@@ -98,7 +98,7 @@ def test_arrays_have_what_they_have_before_any_late_part_is_loaded() -> None:
         "import importlib, pkgutil, jxkernel as jx\n"
         "kinds = [jx.Array, type(jx.numpy.ones(2)), type(jx.random.key(0)), jx.core.Tracer]\n"
         "before = [set(dir(kind)) for kind in kinds]\n"
-        "for part in ('numpy', 'lax', 'nn', 'random', 'scipy', 'sharding', 'runtime', 'api', 'core'):\n"
+        "for part in 'numpy lax nn random scipy sharding runtime api core'.split():\n"
         "    home = importlib.import_module(f'jxkernel.{part}')\n"
         "    for found in pkgutil.walk_packages(home.__path__, f'{home.__name__}.'):\n"
         "        importlib.import_module(found.name)\n"
