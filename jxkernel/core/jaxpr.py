@@ -195,10 +195,31 @@ class ClosedJaxpr:
             found = self._made[key] = make(self, *args)
         return found
 
+    def replace(
+        self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None
+    ) -> ClosedJaxpr:
+        """Return this program with the given parts replaced."""
+        return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
+
     @property
     def literals(self) -> list[Any]:
         """An older name of ``consts``."""
         return self.consts
+
+    @property
+    def constvars(self) -> list[Var]:
+        """The variables of the constants."""
+        return self.jaxpr.constvars
+
+    @property
+    def invars(self) -> list[Var]:
+        """The variables of the arguments."""
+        return self.jaxpr.invars
+
+    @property
+    def outvars(self) -> list[Atom]:
+        """The results: variables and literals."""
+        return self.jaxpr.outvars
 
     @property
     def in_avals(self) -> list[ShapedArray]:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+from jxkernel import numpy as jnp
 from jxkernel.core.checking import check_jaxpr
-from jxkernel.core.jaxpr import Literal, Var
+from jxkernel.core.jaxpr import Literal, Var, jaxpr_as_fun
 from jxkernel.core.printing import equation_text, jaxpr_text
 from jxkernel.errors import JaxprTypeError
 from jxkernel.lax import add, mul, sin
@@ -102,3 +103,13 @@ def test_equations_tell_where_they_were_made():
     assert str(info.name_stack) == "outer/inner"
     assert info.traceback is not None
     assert not jx.make_jaxpr(sin)(X).eqns[0].source_info.name_stack
+
+
+def test_a_closed_program_tells_its_variables_and_has_its_parts_replaced():
+    closed = jx.make_jaxpr(lambda x: x + np.arange(3.0, dtype="f"))(jnp.ones(3))
+    inner = closed.jaxpr
+    found = (closed.constvars, closed.invars, closed.outvars)
+    assert found == (inner.constvars, inner.invars, inner.outvars)
+    other = closed.replace(consts=[np.zeros(3, "f")])
+    assert jaxpr_as_fun(other)(jnp.ones(3))[0].tolist() == [1.0, 1.0, 1.0]
+    assert closed.replace(jaxpr=inner.replace(eqns=inner.eqns)).consts == closed.consts
