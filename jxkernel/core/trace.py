@@ -25,6 +25,7 @@ from jxkernel._jaxlib import set_tracer_class
 from jxkernel.config import no_tracing, trace_state
 from jxkernel.core.avals import ShapedArray, register_abstractifier
 from jxkernel.errors import (
+    METHODS_OF_DATA,
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -401,3 +402,18 @@ def _aval_of(tracer: Tracer) -> ShapedArray:
 
 
 register_abstractifier(Tracer, _aval_of)
+
+
+def _of_data(name: str) -> Any:
+    """Return a method of arrays that a traced value has not: it is of their data."""
+
+    def method(self: Tracer, *_: Any) -> Any:
+        return self._concrete(ConcretizationTypeError, f"{name}()")
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = "Raise: a traced value has no data."
+    return method
+
+
+for _name in METHODS_OF_DATA:
+    setattr(Tracer, _name, _of_data(_name))

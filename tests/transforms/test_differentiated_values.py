@@ -37,6 +37,7 @@ def stored(x: Any) -> Any:
 
 
 CLOSED: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    **{name: (operator.methodcaller(name), NUMBER) for name in errors.METHODS_OF_DATA},
     "float": (float, NUMBER),
     "complex": (complex, NUMBER),
     "item": (lambda x: x.item(), NUMBER),
