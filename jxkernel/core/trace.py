@@ -407,7 +407,7 @@ register_abstractifier(Tracer, _aval_of)
 def _of_data(name: str) -> Any:
     """Return a method of arrays that a traced value has not: it is of their data."""
 
-    def method(self: Tracer, *_: Any) -> Any:
+    def method(self: Any, *_: Any) -> Any:
         return self._concrete(ConcretizationTypeError, f"{name}()")
 
     method.__name__ = method.__qualname__ = name
