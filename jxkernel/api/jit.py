@@ -8,6 +8,7 @@ call becomes one ``jit`` equation instead.
 Traces are remembered per function object, not per ``jit`` wrapper, and die with the function.
 """
 
+import copyreg
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -818,6 +819,19 @@ def jit_state(function: Any) -> JitState | None:
     """Return the Python side of a jitted function, or None for anything else."""
     # Operations are such callables too, without a Python side.
     return getattr(function, "_jit_state", None) if isinstance(function, PjitFunction) else None
+
+
+def _reduced(function: Any) -> Any:
+    """Return by what ``pickle`` and ``copy`` know a jitted function: its name, as of others.
+
+    A cell's function is not there in another process, and is refused as before.
+    """
+    name = getattr(function, "__qualname__", None)
+    by_name = name is not None and function.__module__ != "__main__"
+    return name if by_name else function.__reduce_ex__(4)
+
+
+copyreg.pickle(PjitFunction, _reduced)
 
 
 def traced_functions(

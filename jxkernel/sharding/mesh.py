@@ -122,6 +122,12 @@ class _Axes:
     axis_sizes: tuple[int, ...]
     axis_types: tuple[AxisType, ...]
 
+    def __copy__(self) -> "_Axes":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "_Axes":
+        return self
+
     @cached_property
     def shape(self) -> OrderedDict[Hashable, int]:
         """The sizes of the axes by name."""

@@ -87,6 +87,12 @@ class NamedSharding(NamedShardingBase):
             f"memory_kind={self.memory_kind or 'device'})"
         )
 
+    def __copy__(self) -> "NamedSharding":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "NamedSharding":
+        return self
+
     def __reduce__(self) -> Any:
         raise TypeError(
             "a NamedSharding cannot be pickled: it refers to devices of this process; send the "

@@ -1,23 +1,48 @@
-"""``device_put`` shares data, copies it or gives it away, as it is told."""
+"""Copies: of data, as ``device_put`` is told, of functions, and of what lies on devices."""
+
+import copy
+import importlib
+import pickle
 
 import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
+from jxkernel._jaxlib import PjitFunction
+from tools.checkout import ROOT
+
+SURFACE = (ROOT / "tools" / "public_surface.txt").read_text(encoding="utf-8").split()
+
+
+def test_functions_are_pickled_and_copied_by_their_names() -> None:
+    others = []
+    for line in SURFACE:
+        module, _, name = line.rpartition(".")
+        found = getattr(importlib.import_module(module), name)
+        if isinstance(found, PjitFunction):
+            again = (pickle.loads(pickle.dumps(found)), copy.deepcopy(found), copy.copy(found))
+            others += [] if all(other is found for other in again) else [line]
+    assert others == []
+
+
+def test_what_names_devices_is_its_own_copy() -> None:
+    mesh = jx.make_mesh((1,), ("x",))
+    for one in (mesh, mesh.abstract_mesh, jx.NamedSharding(mesh, jx.P("x"))):
+        assert copy.copy(one) is copy.deepcopy([one])[0] is one
 
 
 def test_may_alias_false_gives_data_of_its_own():
     x = jnp.arange(3.0) + 1
-    for copy in (
+    for own in (
         jx.device_put(x, may_alias=False),
         jx.device_put(x, jx.devices()[0], may_alias=False),
     ):
-        assert copy is not x
-        assert copy.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
-    copy = jx.device_put(x, jx.devices()[0], may_alias=False)
+        assert own is not x
+        assert own.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    own = jx.device_put(x, jx.devices()[0], may_alias=False)
     jx.jit(lambda q: q * 2, donate_argnums=0)(x)
     assert x.is_deleted()
-    assert copy.tolist() == [1.0, 2.0, 3.0]
+    assert own.tolist() == [1.0, 2.0, 3.0]
 
 
 def test_data_is_given_or_shared():

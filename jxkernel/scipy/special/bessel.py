@@ -7,9 +7,8 @@ from jxkernel import dtypes
 from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
-from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.primitives.elementwise import special as ops
-from jxkernel.scipy.special.elementwise import computed
+from jxkernel.scipy.special.elementwise import computed, unary_function
 
 __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e"]
 
@@ -28,7 +27,6 @@ i0e = unary_function(
     Array(1.0000001, dtype=float32, weak_type=True)
     """,
     **_floating,
-    by_name=True,
 )
 i1e = unary_function(
     "i1e",
@@ -43,7 +41,6 @@ i1e = unary_function(
     Array(0., dtype=float32, weak_type=True)
     """,
     **_floating,
-    by_name=True,
 )
 
 

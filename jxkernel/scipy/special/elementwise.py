@@ -1,6 +1,7 @@
 """What the special functions share: promotion, precision, and sums of Chebyshev polynomials."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,11 @@ from jxkernel.numpy.promotion import (
     refuse_complex,
     result_dtype,
 )
+from jxkernel.numpy.ufuncs import unary_function as made
 
-__all__ = ["chebyshev", "computed", "epsilon", "polynomial", "strongly"]
+__all__ = ["chebyshev", "computed", "epsilon", "polynomial", "strongly", "unary_function"]
+
+unary_function = partial(made, module="jxkernel.scipy.special", by_name=True)
 
 
 def computed(

@@ -9,9 +9,9 @@ import jxkernel.numpy as jnp
 from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.core.zeros import Zero
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.ufuncs import inexact, unary_function
+from jxkernel.numpy.ufuncs import inexact
 from jxkernel.primitives.elementwise.exponential import logistic
-from jxkernel.scipy.special.elementwise import computed
+from jxkernel.scipy.special.elementwise import computed, unary_function
 
 __all__ = [
     "boxcox",
@@ -38,7 +38,6 @@ expit = unary_function(
     Array(0.5, dtype=float32, weak_type=True)
     """,
     **inexact,
-    by_name=True,
 )
 
 

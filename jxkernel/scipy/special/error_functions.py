@@ -11,10 +11,15 @@ from jxkernel import dtypes
 from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype, promote_inexact
-from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.primitives.elementwise import special as ops
 from jxkernel.scipy.special.coefficients import DAWSON_LARGE, DAWSON_SMALL, ERFCX
-from jxkernel.scipy.special.elementwise import chebyshev, computed, polynomial, strongly
+from jxkernel.scipy.special.elementwise import (
+    chebyshev,
+    computed,
+    polynomial,
+    strongly,
+    unary_function,
+)
 
 __all__ = [
     "dawsn",
@@ -45,7 +50,6 @@ erf = unary_function(
     Array(0.8427, dtype=float32, weak_type=True)
     """,
     **_floating,
-    by_name=True,
 )
 erfc = unary_function(
     "erfc",
@@ -60,7 +64,6 @@ erfc = unary_function(
     Array(0.1573, dtype=float32, weak_type=True)
     """,
     **_floating,
-    by_name=True,
 )
 erfinv = unary_function(
     "erfinv",
@@ -75,7 +78,6 @@ erfinv = unary_function(
     Array(0., dtype=float32, weak_type=True)
     """,
     **_floating,
-    by_name=True,
 )
 
 # ---------------------------------------------------------------- scaled

@@ -17,12 +17,11 @@ from jxkernel.numpy.promotion import (
     promote_operands,
     refuse_complex,
 )
-from jxkernel.numpy.ufuncs import unary_function
 from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise import incomplete
 from jxkernel.primitives.elementwise import special as ops
 from jxkernel.primitives.elementwise.identity import stop_gradient
-from jxkernel.scipy.special.elementwise import computed, strongly
+from jxkernel.scipy.special.elementwise import computed, strongly, unary_function
 
 __all__ = [
     "bernoulli",
@@ -61,7 +60,6 @@ gammaln = unary_function(
     Array(0., dtype=float32, weak_type=True)
     """,
     **_floating,
-    by_name=True,
 )
 digamma = unary_function(
     "digamma",
@@ -78,7 +76,6 @@ digamma = unary_function(
     Array(-0.5772, dtype=float32, weak_type=True)
     """,
     **_floating,
-    by_name=True,
 )
 
 # ---------------------------------------------------------------- Γ
