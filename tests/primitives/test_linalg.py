@@ -312,6 +312,15 @@ def test_svd_vectors_have_derivatives(make, shape):
     check_all(products, [x], vmap=False, tolerance=1e-4)
 
 
+def test_svd_of_a_vector_is_refused_when_differentiated_too():
+    def values(x):
+        return linalg.svd(x, compute_uv=False)
+
+    for call in (values, lambda x: jx.jvp(values, (x,), (x,))):
+        with pytest.raises(ValueError, match=r"svd got shape \(3,\): its last two axes"):
+            call(np.ones(3, np.float32))
+
+
 def test_svd_gives_a_range():
     x = real(4, 3).astype("f")
     u, s, vh = linalg.svd(x, full_matrices=False, subset_by_index=(0, 2))

@@ -423,6 +423,7 @@ def _svd_jvp(
     With w = uᴴ dx v: ds = Re diag(w), and u and v turn by the parts of w off the diagonal; a
     complex diagonal also turns u; what dx has outside of u's and v's columns adds to them.
     """
+    s, u, vh = svd_p.bind(*primals, full_matrices=False, compute_uv=True, routine=routine)
     m, n = shape_of(primals[0])[-2:]
     if compute_uv and full_matrices and m != n:
         raise UndefinedRuleError(
@@ -431,7 +432,6 @@ def _svd_jvp(
             "with full_matrices=True the columns added to u or v are not determined: use "
             "full_matrices=False",
         )
-    s, u, vh = svd_p.bind(*primals, full_matrices=False, compute_uv=True, routine=routine)
     dx = tangents[0]
     w = matmul(matmul(adjoint(u), dx), adjoint(vh))
     ds = real_part(diagonal(w))
