@@ -137,7 +137,9 @@ def spread_function(
         result = sqrt(result) if root else result
         return cast(result, dtypes.to_floating_dtype(own) if how.dtype is None else own)
 
-    def run(a: Any, where: Any, center: Any, how: Along, ddof: float) -> Any:
+    def run(a: Any, where: Any, center: Any, how: Along, ddof: float | None) -> Any:
+        if ddof is None:
+            raise TypeError(f"{name} got ddof=None: it takes a number")
         # A number that is data, and may be traced, is no parameter of a program.
         computed = spread.__wrapped__ if is_array(ddof) else spread
         return computed(a, where, center, how, ddof)

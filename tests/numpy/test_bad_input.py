@@ -188,6 +188,8 @@ BY_PART = [
     (lambda: jnp.pad(V, 1.5), TypeError, "pad got pad_width=1.5"),
     (lambda: jnp.pad(V, 1, ["edge"]), NotImplementedError, r"pad got mode \['edge'\]: there are"),
     (lambda: jnp.quantile(V, 0.5, weights=V), NotImplementedError, "needs method='inverted_cdf'"),
+    (lambda: jnp.std(V, ddof=None), TypeError, "std got ddof=None: it takes a number"),
+    (lambda: jnp.nanvar(V, ddof=None), TypeError, "nanvar got ddof=None: it takes a number"),
     (lambda: jnp.outer(V, V, out=np.ones((3, 3))), NotImplementedError, r"outer\(out=...\)"),
     (lambda: jnp.linspace(0, 3, axis=1), IndexError, "linspace got axis 1 for an array of rank 1"),
     (lambda: jnp.logspace(0, V, axis=-3), IndexError, "got axis -3 for an array of rank 2"),

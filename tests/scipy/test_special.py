@@ -220,6 +220,7 @@ def test_entropy_terms_have_slopes_at_zero_weight() -> None:
     # At k = N the slope is that of Γ(N + 1) / Γ(N - k + 1), not that of a rounded number.
     assert jx.grad(special.comb)(1.0, 1.0) == pytest.approx(1)
     assert jx.grad(lambda x: special.boxcox(3.0, x))(0.0) == pytest.approx(np.log(3) ** 2 / 2)
+    assert jx.grad(special.boxcox)(1e-30, 0.5) == pytest.approx(1e15, rel=1e-5)
 
 
 def test_kummers_slope_in_x_has_those_of_its_parameters() -> None:

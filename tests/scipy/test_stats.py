@@ -330,6 +330,11 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
 }
 
 
+def test_a_probability_of_minus_zero_is_none() -> None:
+    assert stats.cauchy.ppf(np.float32(-0.0)) == -np.inf
+    assert stats.cauchy.isf(np.float32(-0.0)) == np.inf
+
+
 def test_slopes_at_edges() -> None:
     check_slopes(SLOPES)
 

@@ -44,7 +44,8 @@ def _ppf(q: Any) -> Any:
     upper = q > 0.5
     rest = jnp.where(upper, 1 - q, q)
     middle = rest > 0.25
-    size = 1 / jnp.tan(pi * jnp.where(middle, 0.25, rest))
+    # A probability of -0.0 is none, too.
+    size = abs(1 / jnp.tan(pi * jnp.where(middle, 0.25, rest)))
     inner = jnp.tan(pi * jnp.where(middle, q - 0.5, 0))
     return jnp.where(middle, inner, jnp.where(upper, size, -size))
 
