@@ -166,17 +166,8 @@ _STATIC = (
     "jit(f, static_argnames=...) or %%jit --static NAME"
 )
 _AS_IT_IS = ("leave the conversion out: a traced value computes as an array does",)
-METHODS_OF_DATA = (
-    *("addressable_data", "delete", "devices", "is_deleted", "on_device_size_in_bytes"),
-    *("tobytes", "unsafe_buffer_pointer"),
-)
-"""Methods of arrays that traced values have not: they are of data, which lies somewhere."""
-
 _WITHOUT_VALUE = {
-    **dict.fromkeys(
-        [f"{name}()" for name in METHODS_OF_DATA],
-        ("ask the array, outside of the function that is traced",),
-    ),
+    "devices()": ("ask the array, outside of the function that is traced",),
     "int()": (
         "a whole number to compute with is made by .astype(int)",
         "a size or a count must be known while tracing",

@@ -25,7 +25,6 @@ from jxkernel._jaxlib import set_tracer_class
 from jxkernel.config import no_tracing, trace_state
 from jxkernel.core.avals import ShapedArray, register_abstractifier
 from jxkernel.errors import (
-    METHODS_OF_DATA,
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -402,6 +401,13 @@ def _aval_of(tracer: Tracer) -> ShapedArray:
 
 
 register_abstractifier(Tracer, _aval_of)
+
+
+METHODS_OF_DATA = (
+    *("addressable_data", "delete", "devices", "is_deleted", "on_device_size_in_bytes"),
+    *("tobytes", "unsafe_buffer_pointer"),
+)
+"""Methods of arrays that traced values have not: they are of data, which lies somewhere."""
 
 
 def _of_data(name: str) -> Any:

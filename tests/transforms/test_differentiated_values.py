@@ -19,6 +19,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import errors, lax
+from jxkernel.core.trace import METHODS_OF_DATA
 
 ARRAY, NUMBER = errors.TracerArrayConversionError, errors.ConcretizationTypeError
 X = np.float32(2)
@@ -37,7 +38,7 @@ def stored(x: Any) -> Any:
 
 
 CLOSED: dict[str, tuple[Callable[[Any], Any], Any]] = {
-    **{name: (operator.methodcaller(name), NUMBER) for name in errors.METHODS_OF_DATA},
+    **{name: (operator.methodcaller(name), NUMBER) for name in METHODS_OF_DATA},
     "float": (float, NUMBER),
     "complex": (complex, NUMBER),
     "item": (lambda x: x.item(), NUMBER),
