@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.core.trace import is_unknown
 from jxkernel.numpy.creation import asarray, full, zeros
 from jxkernel.numpy.cumulative import cumsum
 from jxkernel.numpy.fusing import fused
@@ -47,7 +48,7 @@ __all__ = [
 def _check_known(name: str, size: int | None, *arrays: Any) -> None:
     """Raise unless the values are known now, or the result's size is given."""
     for x in arrays:
-        if size is None:
+        if size is None and is_unknown(x):
             instead = f"give the result's size: jnp.{name}(..., size=n, fill_value=...)"
             check_known(f"{name} without size=", x, instead)
 

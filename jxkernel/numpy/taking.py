@@ -315,13 +315,13 @@ def known_now(name: str, a: Any, length: str | None = "size") -> Any:
     Raises:
       ConcretizationTypeError: it is traced.
     """
+    if isinstance(a, ArrayImpl):
+        return value_of(a)
     if length:
         instead = f"give the length: jnp.{name}(..., {length}=n)"
         check_known(f"{name} without {length}=", a, instead)
     else:
         check_known(name, a)
-    if isinstance(a, ArrayImpl):
-        return value_of(a)
     return np.asarray(stop_gradient(a) if isinstance(a, Tracer) else a)
 
 
