@@ -55,10 +55,10 @@ class Bindings:
             if frame is None or not names:
                 yield frame, run, ()
                 continue
-            first = frame not in seen
+            known = len(seen)
             seen.add(frame)
             fits = len(names) == len(run[-1].outvars)
-            once = visits[frame] == 1 or (first and len(run) == 1)
+            once = (len(run) == 1 and len(seen) > known) or visits[frame] == 1
             yield frame, run, names if fits and once and _is_of_place(run[-1]) else ()
 
     def frames(self, jaxpr: Jaxpr) -> Sequence[source.Frame | None]:

@@ -64,9 +64,11 @@ def equation_cost(eqn: Eqn) -> Cost:
     if programs:
         return _cost_of_programs(eqn, programs)
     moved = 0
-    for atom in (*eqn.invars, *eqn.outvars):
+    for atom in eqn.invars:
         if type(atom) is not Literal:
             moved += _bytes(atom.aval)
+    for var in eqn.outvars:
+        moved += _bytes(var.aval)
     return Cost(_flops(eqn), moved)
 
 
@@ -119,7 +121,7 @@ def _flops(eqn: Eqn) -> int:
             return 2 * outs[0].size * prod(ins[1].shape) // max(features, 1)
         if name in _CUBIC:
             return ins[0].size * min(ins[0].shape[-2:])
-        return max((aval.size for aval in outs), default=0)
+        return outs[0].size if len(outs) == 1 else max((aval.size for aval in outs), default=0)
     except TypeError:  # a size that is a name
         return 0
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from jxkernel import source
 from jxkernel._reprs import counted
 from jxkernel.api.arguments import Call, leaf_names
 from jxkernel.api.jit import jit_state
-from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Var, subjaxprs
+from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Var, subjaxprs
 from jxkernel.core.printing import atom_text, letters, parameters_text
 from jxkernel.observe.bindings import Bindings
 from jxkernel.observe.costs import Cost, equation_cost
@@ -41,8 +43,7 @@ _WRAPPERS = 50
 _WIDTH = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """A variable: its name, and its type as jaxprs print it, ``f32[8]``."""
 
     name: str
@@ -52,8 +53,7 @@ class Variable:
         return f"{self.name}:{self.type}"
 
 
-@dataclass(frozen=True, slots=True)
-class Equation:
+class Equation(NamedTuple):
     """One equation.
 
     Attributes:
@@ -92,7 +92,8 @@ class Equation:
     @property
     def text(self) -> str:
         """The equation on one line: ``h:f32[8] = tanh a``; a long one is cut."""
-        text = f"{' '.join(map(str, self.results)) or '_'} = {self.right_side}"
+        results = " ".join([f"{one.name}:{one.type}" for one in self.results])
+        text = f"{results or '_'} = {self.right_side}"
         return text if len(text) <= 2 * _TEXT else f"{text[: 2 * _TEXT]}…"
 
 
@@ -276,7 +277,7 @@ def _walk(
 
 def count_equations(jaxpr: Jaxpr) -> int:
     """Return the number of equations, those of inner programs included."""
-    return sum(1 + _count_inside(eqn) for eqn in jaxpr.eqns)
+    return len(jaxpr.eqns) + sum([_count_inside(eqn) for eqn in jaxpr.eqns if eqn.params])
 
 
 def transforms_of(function: Any) -> tuple[str, ...]:
@@ -319,39 +320,36 @@ def _count_inside(eqn: Eqn) -> int:
     return sum(count_equations(inner.jaxpr) for inner in subjaxprs(eqn.params))
 
 
-class _UserNames:
+class _UserNames(dict[Var, str]):
     """Names for the variables of one program: given ones, each once, and letters for the rest.
+
+    A name that is there is found without entering Python: long programs ask for millions.
 
     Args:
       reserved: names that may be given later, and that are no letters therefore.
     """
 
     def __init__(self, reserved: Collection[str]) -> None:
-        self._reserved = reserved
         self._given: set[Var] = set()
-        self._taken: dict[str, int] = {}
-        self._names: dict[Var, str] = {}
-        self._letters = letters()
+        self._times: dict[str, int] = {}
+        self._no_letters = set(reserved)
+        self._letters = itertools.filterfalse(self._no_letters.__contains__, letters())
 
     def give(self, var: Var, name: str) -> None:
         """Give a variable a name, numbered where another one has it already."""
         if var not in self._given and name:
-            count = self._taken[name] = self._taken.get(name, 0) + 1
-            self._names[var] = name if count == 1 else f"{name}·{count}"
+            count = self._times[name] = self._times.get(name, 0) + 1
+            self[var] = name if count == 1 else f"{name}·{count}"
             self._given.add(var)
+            self._no_letters.add(name)
 
-    def has(self, var: Var) -> bool:
-        """Whether the variable was given a name."""
-        return var in self._given
+    def are_given(self, variables: Sequence[Var]) -> bool:
+        """Whether one of the variables was given a name."""
+        return not self._given.isdisjoint(variables)
 
-    def __call__(self, var: Var) -> str:
-        name = self._names.get(var)
-        if name is None:
-            name = self._names[var] = next(filter(self._is_free, self._letters))
+    def __missing__(self, var: Var) -> str:
+        name = self[var] = next(self._letters)
         return name
-
-    def _is_free(self, name: str) -> bool:
-        return name not in self._taken and name not in self._reserved
 
 
 class _Builder:
@@ -388,7 +386,7 @@ class _Builder:
                 break
             one = self._equation(frame, eqn, names)
             programs = tuple(self.program(inner.jaxpr, label) for label, inner in _programs(eqn))
-            equations.append(replace(one, programs=programs) if programs else one)
+            equations.append(one._replace(programs=programs) if programs else one)
         left_out = len(jaxpr.eqns) - len(equations)
         results = _results(jaxpr, names)
         return replace(begun, equations=tuple(equations), results=results, left_out=left_out)
@@ -410,7 +408,7 @@ class _Builder:
         for frame, eqn in self._named(jaxpr, names):
             one = self._equation(frame, eqn, names)
             yield depth, one
-            for inner_label, inner in _programs(eqn):
+            for inner_label, inner in _programs(eqn) if eqn.params else ():
                 inside = count_equations(inner.jaxpr)
                 yield from self.walk(inner.jaxpr, inside, inner_label, (), one.number, depth + 1)
         program = replace(program, results=_results(jaxpr, names))
@@ -426,7 +424,7 @@ class _Builder:
         text = self._types.get(var.aval)
         if text is None:
             text = self._types[var.aval] = var.aval.short()
-        return Variable(names(var), text)
+        return Variable(names[var], text)
 
     def _names(self, jaxpr: Jaxpr, arguments: Sequence[str]) -> _UserNames:
         candidates = self._watched_names or self._bindings.candidates(jaxpr)
@@ -454,7 +452,7 @@ class _Builder:
         self._left -= 1
         self._number += 1
         number = self._number
-        operands = tuple([atom_text(atom, names) for atom in eqn.invars])
+        operands = tuple([_atom(atom, names) for atom in eqn.invars])
         results = tuple([self._variable(var, names) for var in eqn.outvars])
         parameters = _parameters(eqn)
         self._characters -= len(parameters) + len("".join(operands)) + 20 * len(results)
@@ -464,7 +462,7 @@ class _Builder:
             parameters,
             operands,
             results,
-            any(map(names.has, eqn.outvars)),
+            names.are_given(eqn.outvars),
             frame.file if frame else "",
             frame.line if frame else 0,
             equation_cost(eqn),
@@ -473,41 +471,42 @@ class _Builder:
 
     def source_lines(self, jaxpr: Jaxpr) -> tuple[tuple[SourceLine, ...], Cost]:
         """What each line of the user's code became, and the cost of everything together."""
-        counts: dict[tuple[str, int], int] = {}
-        costs: dict[tuple[str, int], Cost] = {}
-        total = Cost()
+        sums: defaultdict[tuple[str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
         for depth, frame, eqn in self._framed(jaxpr, 0):
-            place = (frame.file, frame.line) if frame else ("", 0)
-            cost = Cost() if depth else equation_cost(eqn)
-            counts[place] = counts.get(place, 0) + 1
-            costs[place] = costs.get(place, Cost()) + cost
-            total += cost
-        counts.pop(("", 0), None)
-        return tuple(_lines(counts, costs)), total
+            found = sums[(frame.file, frame.line) if frame else ("", 0)]
+            found[0] += 1
+            if not depth:  # The cost of what lies deeper is in it.
+                cost = equation_cost(eqn)
+                found[1] += cost.flops
+                found[2] += cost.bytes
+        _, flops, moved = map(sum, zip(*sums.values(), strict=True)) if sums else (0, 0, 0)
+        sums.pop(("", 0), None)
+        return tuple(_lines(sums)), Cost(flops, moved)
 
     def _framed(self, jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, source.Frame | None, Eqn]]:
         """All equations, those of inner programs included, with their depths and frames."""
         for frame, eqn in zip(self._bindings.frames(jaxpr), jaxpr.eqns, strict=True):
             yield depth, frame, eqn
-            for inner in subjaxprs(eqn.params):
+            for inner in subjaxprs(eqn.params) if eqn.params else ():
                 yield from self._framed(inner.jaxpr, depth + 1)
 
 
-def _lines(
-    counts: Mapping[tuple[str, int], int], costs: Mapping[tuple[str, int], Cost]
-) -> Iterator[SourceLine]:
-    """For each file its lines from the first to the last used, long gaps left out."""
+def _lines(sums: Mapping[tuple[str, int], Sequence[int]]) -> Iterator[SourceLine]:
+    """For each file its lines from the first to the last used, long gaps left out.
+
+    Args:
+      sums: the equations of each line, their operations and their bytes.
+    """
     left = _SOURCE_LINES
-    for file in dict.fromkeys(file for file, _ in counts):
-        used = sorted(line for name, line in counts if name == file)
+    for file in dict.fromkeys(file for file, _ in sums):
+        used = sorted(line for name, line in sums if name == file)
         wanted = sorted({at for line in used for at in range(line - 3, line + 1)})
         for line in wanted:
             if line < used[0] or left <= 0:
                 continue
             left -= 1
-            place = (file, line)
-            text = line_of(file, line)
-            yield SourceLine(file, line, text, counts.get(place, 0), costs.get(place, Cost()))
+            count, flops, moved = sums.get((file, line), (0, 0, 0))
+            yield SourceLine(file, line, line_of(file, line), count, Cost(flops, moved))
 
 
 def line_of(file: str, line: int) -> str:
@@ -519,7 +518,11 @@ def line_of(file: str, line: int) -> str:
 
 
 def _results(jaxpr: Jaxpr, names: _UserNames) -> tuple[str, ...]:
-    return tuple(atom_text(atom, names) for atom in jaxpr.outvars)
+    return tuple([_atom(atom, names) for atom in jaxpr.outvars])
+
+
+def _atom(atom: Atom, names: _UserNames) -> str:
+    return names[atom] if type(atom) is Var else atom_text(atom, names.__getitem__)
 
 
 def _placed(program: Program, equation: int, depth: int, first: int) -> Iterator[Placed]:
