@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -102,8 +103,12 @@ class LedgerRow:
 
     @property
     def failure(self) -> str:
-        """What ended it early, in a line: not where, nor what to write instead."""
-        return (self.error or "").partition("\n")[0]
+        """What ended it early, in a line: the error, and the code that it underlines, if any."""
+        first, *rest = (self.error or "").split("\n")
+        for code, below in itertools.pairwise(rest):
+            if set(below.strip()) == {"^"}:
+                return f"{first.partition(':')[0]} at `{code.strip()}`"
+        return first
 
     def sentence(self) -> str:
         """Say in one line why the function was built."""

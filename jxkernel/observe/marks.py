@@ -137,6 +137,7 @@ class FunctionMap:
       marks: every marked place, in the order of the text; empty where the source is gone.
       effects: the marks of side effects, with ``detail`` saying what to write instead.
       loops: the loops that were unrolled.
+      source: the lines of the function as they were traced; empty where the source was gone.
     """
 
     name: str
@@ -148,6 +149,7 @@ class FunctionMap:
     marks: tuple[Mark, ...]
     effects: tuple[Mark, ...]
     loops: tuple[Loop, ...]
+    source: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,6 +203,7 @@ class _Builder:
             marks=tuple(sorted((*marks, *effects), key=lambda one: (one.line, one.column))),
             effects=tuple(effects),
             loops=tuple(self._loops(notes, syntax) if syntax else ()),
+            source=tuple(syntax.source()) if syntax else (),
         )
 
     def _facts(self, notes: CodeNotes, syntax: FunctionSyntax | None) -> Iterator[NameFact]:

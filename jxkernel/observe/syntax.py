@@ -145,6 +145,11 @@ class FunctionSyntax:
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
         )
 
+    def source(self) -> list[str]:
+        """The lines that it stands on, decorators included."""
+        end = getattr(self.node, "end_lineno", len(self.lines))
+        return self.lines[self.code.co_firstlineno - 1 : end]
+
     def line_text(self, line: int) -> str:
         """The text of a line without its indentation; empty beyond the file's end."""
         return self.lines[line - 1].strip() if 0 < line <= len(self.lines) else ""

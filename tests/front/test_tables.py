@@ -146,7 +146,7 @@ def test_a_narrow_page_cuts_nothing_and_failures_are_one_line(
     source.get_by_text("%jx stages jnp.sin(x)").wait_for()
 
     row = notebook.cell(2).locator(".jp-jxk-row", has_text="wrong")
-    row.get_by_text("✗ failed: TracerBoolConversionError: a condition").wait_for()
+    row.get_by_text("✗ failed: TracerBoolConversionError at `if").wait_for()
     row.click()
     facts = notebook.cell(2).locator(".jp-jxk-facts")
     facts.get_by_text("Cell In[2], line 3").first.wait_for()

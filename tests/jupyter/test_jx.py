@@ -64,6 +64,12 @@ def test_why_leads_back_to_an_argument(notebook: Notebook) -> None:
     assert "not a name" in text(notebook, "%jx why q")
 
 
+def test_a_map_keeps_the_lines_that_were_traced(notebook: Notebook) -> None:
+    notebook.run("%%time\n@jx.jit\ndef f(a):\n    return a.sum() * 2\nf(x)")
+    notebook.run("%%time\ny = x + 1")
+    assert "   3     return a.sum() * 2" in text(notebook, "%jx map f")
+
+
 def test_map_marks_the_source(notebook: Notebook) -> None:
     notebook.run("k = np.ones(8, 'f')\ndef f(a):\n    return a + k")
     notebook.run("%%jit\nn = 3\nz = f(x) * n")

@@ -91,6 +91,9 @@ def filled(kind: Any, text: str, depth: int = 0) -> Any:
         return lambda *_: text
     if dataclasses.is_dataclass(kind) or hasattr(kind, "__dataclass_fields__"):
         return filled_record(kind, text, depth)
+    if hasattr(kind, "_field_defaults"):  # a NamedTuple
+        hints = typing.get_type_hints(kind)
+        return kind(*[filled(hints[name], text, depth + 1) for name in kind._fields])
     raise TypeError(f"no value of {kind} can be made here: teach tests/jupyter/test_safety.py to")
 
 
@@ -137,7 +140,7 @@ def nasty_provenance(text: str) -> Provenance:
     mark = Mark("traced", text, 2, 0, 2, max(len(text), 1), text)
     fact = NameFact(text, text, "traced", text, 2, text)
     effect = dataclasses.replace(mark, kind="effect")
-    map_ = FunctionMap(text, text, 1, 1, True, (fact,), (mark,), (effect,), ())
+    map_ = FunctionMap(text, text, 1, 1, True, (fact,), (mark,), (effect,), (), ("", text))
     return Provenance((map_, map_))
 
 

@@ -196,6 +196,35 @@ def test_mistakes_are_shown_with_the_cell_that_is_traced(notebook: Notebook) -> 
     assert "warning" not in notebook.run(cell).shown[0]["text/plain"]
 
 
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        (
+            "def body(c, a):\n    print('turn', c)\n    return c, a\nz = jx.lax.scan(body, 0.0, x)",
+            "line 4: print('turn', c) runs while scan traces body, not in each turn; to print in "
+            "each turn: jx.debug.print('turn {}', c)",
+        ),
+        (
+            "if True:\n    z = jx.lax.fori_loop(0, 3, lambda i, c: (print(i), c)[1], 0.0)",
+            "line 2: print(i) runs while fori_loop traces its body",
+        ),
+        ("z = jx.lax.while_loop(lambda c: c < 3, body_fun=loud, init_val=0)", "traces loud"),
+        ("z = jx.lax.map(loud, x)", "line 1: print(v) runs while map traces loud"),
+        ("z = list(map(loud, [1]))", ""),
+        ("z = jx.tree.map(loud, x)", ""),
+        ("def later():\n    return jx.lax.map(loud, x)", ""),
+        ("z = jx.jit(lambda x: jx.lax.map(lambda v: v, x))(x)", ""),
+    ],
+)
+def test_what_a_body_prints_is_told_where_a_loop_runs_outside_jit(
+    notebook: Notebook, cell: str, told: str
+) -> None:
+    notebook.run("def loud(v):\n    print(v)\n    return v + 1")
+    printed = notebook.run(cell).printed
+    assert told in printed
+    assert ("warning" in printed) == bool(told)
+
+
 TWICE = "key = jx.random.key(0)\na = jx.random.normal(key)\nb = jx.random.normal(key)\n"
 
 

@@ -219,7 +219,9 @@ def test_a_view_without_html_or_data_is_text_alone() -> None:
 
 
 def test_the_place_of_a_line_is_not_broken_in_a_table() -> None:
-    drawn = table(("Size", "Line"), [("2 B", "Cell In[2], line 3")], numeric=(0,))
+    head = ("Size", "Line", "Source")
+    drawn = table(head, [("2 B", "Cell In[2], line 3", "y = x")], numeric=(0,))
+    assert '<td class="code">y = x</td>' in drawn
     assert '<td class="at">Cell In[2], line 3</td>' in drawn
     assert '<td class="n">2 B</td>' in drawn
     assert "td.at{white-space:nowrap}" in page(drawn)

@@ -1,17 +1,20 @@
 """Silent mistakes that a cell's text shows: updates that are dropped, random keys used twice.
 
 Side effects at trace time and unrolled loops are found by ``observe.provenance``, which saw them
-happen; these two are found in the text, so what is found may be in a branch that does not run.
+happen; these two are found in the text, so what is found may be in a branch that does not run. So
+is what the body of a loop prints that is called outside ``jit``: no event tells of its trace.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["NOT_CONSUMING", "dropped_updates", "lint"]
+from jxkernel.observe.syntax import SourceFiles, printed
+
+__all__ = ["LOOPS", "NOT_CONSUMING", "dropped_updates", "lint", "printing_loops"]
 
 _UPDATES = frozenset(
     {"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"}
@@ -19,6 +22,10 @@ _UPDATES = frozenset(
 NOT_CONSUMING = frozenset({"fold_in", "key_data", "key_impl", "clone", "key", "PRNGKey"})
 """Functions of ``random`` that may take a key again."""
 
+LOOPS = frozenset({"associative_scan", "fori_loop", "map", "scan", "while_loop"})
+"""Functions of ``lax`` that trace what they are given."""
+
+_LOOPS = "jxkernel.api.control_flow."
 _RANDOM = "jxkernel.random"
 _CHILDLESS = frozenset({"ctx", "op", "ops", "attr", "type_comment"})
 """Fields of nodes in which no name and no call can stand: most of what a node has."""
@@ -55,6 +62,67 @@ def dropped_updates(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     The last line of a cell is shown, so it is taken.
     """
     return _dropped(_Parts(tree))
+
+
+def printing_loops(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each ``print`` in the body of a loop that a cell runs outside ``jit``.
+
+    Args:
+      tree: the cell.
+      namespace: the notebook's variables, to tell which calls are loops and what their bodies are.
+    """
+    told: dict[str, None] = {}
+    for call in _run_calls(tree):
+        loop = _value(call.func, namespace)
+        name, module = getattr(loop, "__name__", ""), getattr(loop, "__module__", "")
+        if name not in LOOPS or not module.startswith(_LOOPS):
+            continue
+        for given in (*call.args, *(one.value for one in call.keywords)):
+            for one in _prints(given, namespace):
+                told[
+                    f"line {call.lineno}: {ast.unparse(one)} runs while {name} traces "
+                    f"{_body(given)}, not in each turn; to print in each turn: {printed(one)}"
+                ] = None
+    return list(told)
+
+
+def _run_calls(tree: ast.Module) -> Iterator[ast.Call]:
+    """The calls that a cell itself makes, without those in functions and classes."""
+    waiting: list[ast.AST] = list(tree.body)[::-1]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Call):
+            yield node
+        waiting += list(ast.iter_child_nodes(node))[::-1]
+
+
+def _value(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
+    """What a name, or a name in a module, stands for; None where it may be anything else."""
+    if isinstance(node, ast.Name):
+        return namespace.get(node.id)
+    if isinstance(node, ast.Attribute):
+        module = _value(node.value, namespace)
+        return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+    return None
+
+
+def _prints(body: ast.expr, namespace: Mapping[str, Any]) -> Iterator[ast.Call]:
+    """The calls of ``print`` in a function that is given by name, or written out."""
+    function = _value(body, namespace)
+    found = SourceFiles().function(function.__code__) if type(function) is FunctionType else None
+    node = body if found is None else found.node
+    if not isinstance(node, ast.Lambda | ast.FunctionDef):
+        return
+    for one in ast.walk(node):
+        match one:
+            case ast.Call(func=ast.Name(id="print")) if "print" not in namespace:
+                yield one
+
+
+def _body(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else "its body"
 
 
 def _dropped(parts: _Parts) -> Iterator[tuple[int, str, str]]:
@@ -186,9 +254,5 @@ class _Keys:
                 return None
 
     def _is_random(self, node: ast.expr) -> bool:
-        value: Any = None
-        if isinstance(node, ast.Name):
-            value = self._namespace.get(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            value = getattr(self._namespace.get(node.value.id), node.attr, None)
+        value = _value(node, self._namespace)
         return isinstance(value, ModuleType) and value.__name__ == _RANDOM

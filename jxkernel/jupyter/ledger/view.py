@@ -127,9 +127,8 @@ def _why(row: LedgerRow) -> Html:
 
 def _failed(row: LedgerRow) -> Html:
     """Why it failed, in a line; where, and what to write instead, folded under it."""
-    rest = (row.error or "")[len(row.failure) :].strip("\n")
     line = escape(f"✗ failed: {row.failure}", 400)
-    return details(line, pre(rest)) if rest else element("div", line)
+    return details(line, pre(row.error)) if row.error != row.failure else element("div", line)
 
 
 def row_data(row: LedgerRow) -> dict[str, Any]:

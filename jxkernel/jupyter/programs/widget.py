@@ -187,6 +187,6 @@ def _filtered(program: Program, fits: Callable[[Equation], bool], *, fold: bool)
     for one in program.equations:
         inner = () if fold else tuple(_filtered(each, fits, fold=fold) for each in one.programs)
         if fits(one) or any(each.equations for each in inner):
-            kept.append(replace(one, programs=tuple(each for each in inner if each.equations)))
+            kept.append(one._replace(programs=tuple(each for each in inner if each.equations)))
     left_out = program.left_out if len(kept) == len(program.equations) else 0
     return replace(program, equations=tuple(kept), left_out=left_out)

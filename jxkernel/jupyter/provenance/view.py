@@ -27,7 +27,6 @@ from jxkernel.jupyter.views.html import (
 from jxkernel.jupyter.views.view import View
 from jxkernel.observe.explain import format_size
 from jxkernel.observe.marks import LETTERS, FunctionMap, Mark, NameFact, Provenance
-from jxkernel.observe.programs import line_of
 
 __all__ = [
     "LEGEND",
@@ -148,15 +147,17 @@ def _title(function: FunctionMap) -> str:
 
 
 def _lines(function: FunctionMap) -> list[tuple[int, str]]:
-    """The numbered source lines from a function's first to the last that has a mark or name."""
+    """The numbered source lines from a function's first to the last that has a mark or name.
+
+    They are those that were traced: a file may have changed, and what a timing magic is given is in
+    no file.
+    """
     used = [mark.end_line for mark in function.marks]
     used += [fact.line for fact in function.names] + [loop.line for loop in function.loops]
     last = max(used, default=function.first_line)
     first = function.first_line
-    numbered = [
-        (number, line_of(function.file, number))
-        for number in range(first, min(last, first + _LINES) + 1)
-    ]
+    shown = function.source[: min(last - first, _LINES) + 1]
+    numbered = list(enumerate(shown, start=first))
     if function.name == "<module>" and numbered and numbered[0][1].startswith("# %%"):
         return numbered[1:]
     return numbered

@@ -16,7 +16,13 @@ import numpy as np
 
 from jxkernel import random
 from jxkernel._reprs import counted
-from jxkernel.jupyter.code.lints import NOT_CONSUMING, dropped_updates, lint
+from jxkernel.jupyter.code.lints import (
+    LOOPS,
+    NOT_CONSUMING,
+    dropped_updates,
+    lint,
+    printing_loops,
+)
 from jxkernel.jupyter.errors.rewrites import Names, in_users_names
 from jxkernel.jupyter.errors.tracebacks import TIMED, name_cells
 from jxkernel.observe.marks import FunctionMap, Mark
@@ -36,7 +42,9 @@ _RUN_AS_IT_IS: tuple[list[str], ...] = ([], ["%%time"], ["%%capture"])
 """What a cell whose text is looked at begins with."""
 
 _CONSUMING = [name for name in random.__all__ if name not in NOT_CONSUMING]
-_WORTH = re.compile(rf"\.at\s*\[|\.(?:{'|'.join(_CONSUMING)})\s*\(")
+_WORTH = re.compile(
+    rf"\.at\s*\[|\.(?:{'|'.join(_CONSUMING)})\s*\(|\b(?:{'|'.join(sorted(LOOPS))})\s*\("
+)
 """What a cell has that is worth parsing for a mistake."""
 
 _READ_ONLY = ("read-only", "cannot set WRITEABLE")
@@ -121,7 +129,9 @@ class CellTeaching:
         tree = self._parsed("pass\n" * bool(magic) + body)
         if tree is None:  # the shell has said why
             return []
-        return lint(tree, self._shell.user_ns)
+        names = self._shell.user_ns
+        found = [*lint(tree, names), *printing_loops(tree, names)]
+        return list(in_users_names(found, Names(names)))
 
     def _parsed(self, body: str) -> ast.Module | None:
         """A cell's tree; one that is Python as it stands is not translated, which takes longer."""

@@ -43,7 +43,7 @@ word-break:normal!important;overflow-wrap:anywhere}
 border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);background:none}
 .jxk .n{text-align:right!important;font-variant-numeric:tabular-nums;white-space:nowrap}
 .jxk td[role=columnheader],.jxk td.at{white-space:nowrap}
-.jxk .why{min-width:14em}
+.jxk .why,.jxk td.code{min-width:14em}
 .jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
 .jxk pre.row{margin:0;padding:0;border:0;overflow:visible;max-height:none;background:none}
@@ -90,6 +90,8 @@ _OWN = "\0"
 """Stands for the view's own id until `page` writes it; the user's text never holds it."""
 
 _LINKED_LINES = 80
+_KINDS: dict[object, str] = {"Line": "at", "Source": "code"}
+"""What the columns of a table are, by their names."""
 
 
 class Html(str):
@@ -159,9 +161,12 @@ def details(title: object, *content: object, is_open: bool = False) -> Html:
 def table(
     head: Sequence[object], rows: Iterable[Sequence[object]], numeric: Iterable[int] = ()
 ) -> Html:
-    """Return a table; ``numeric`` columns are set to the right, and places stay on one line."""
+    """Return a table; ``numeric`` columns are set to the right, and places stay on one line.
+
+    Lines of code have room for some words: where the page is narrower than that, the view scrolls.
+    """
     right = frozenset(numeric)
-    kinds = ["n" if at in right else "at" if name == "Line" else "" for at, name in enumerate(head)]
+    kinds = ["n" if at in right else _KINDS.get(name, "") for at, name in enumerate(head)]
 
     def cells(cell_of: Callable[..., Html], row: Sequence[object]) -> Html:
         return element("tr", *map(cell_of, row, kinds))
