@@ -11,7 +11,7 @@ import dis
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Literal, Self
@@ -139,19 +139,19 @@ class NameWatch:
         self.codes: dict[int, CodeNotes] = {}
         self.traces: list[StageTrace] = []
         self.names_of: dict[Var, tuple[str, CodeType, int]] = {}
-        self._user_code: dict[int, tuple[CodeType, bool]] = {}
+        self._passed: dict[int, CodeType] = {}
         self._by_line: dict[int, _NamesByLine] = {}
         self._previous: Any = None
-        self._calls_left = sys.maxsize if most_calls is None else most_calls
+        self._hook = self._hooked(sys.maxsize if most_calls is None else most_calls)
 
     def __enter__(self) -> Self:
         self._previous = sys.gettrace()
-        sys.settrace(self._on_call)
+        sys.settrace(self._hook)
         return self
 
     def __exit__(self, *_: object) -> None:
         # A debugger that came meanwhile stays.
-        if sys.gettrace() == self._on_call:
+        if sys.gettrace() is self._hook:
             sys.settrace(self._previous)
         self._previous = None
 
@@ -171,17 +171,32 @@ class NameWatch:
             self._by_line[id(code)] = _names_by_line(code, names)
         return self._by_line[id(code)]
 
-    def _on_call(self, frame: FrameType, event: str, argument: Any) -> Any:
-        code = frame.f_code
-        self._calls_left -= 1
-        if self._calls_left < 0:
-            sys.settrace(self._previous)
+    def _hooked(self, left: int) -> Callable[[FrameType, str, Any], Any]:
+        """Return what Python calls as functions are entered, most of them none of the user's.
+
+        Some fifty functions of this package are called for each equation, so it is a function of
+        its own without a look at attributes.
+        """
+        passed = self._passed
+
+        def hook(frame: FrameType, event: str, argument: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                sys.settrace(self._previous)
+            elif id(frame.f_code) not in passed:
+                return self._enter(frame)
             return None
-        known = self._user_code.get(id(code))
-        if known is None:
+
+        return hook
+
+    def _enter(self, frame: FrameType) -> Any:
+        code = frame.f_code
+        if id(code) not in self.codes and not _is_watched(code):
             # The code object is kept, so that its id cannot come to mean another one.
-            known = self._user_code[id(code)] = (code, _is_watched(code))
-        if not known[1] or not _is_tracing():
+            self._passed[id(code)] = code
+            return None
+        if not _is_tracing():
             return None
         self.add_trace(state.trace)
         notes = self.codes.get(id(code))

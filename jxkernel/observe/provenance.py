@@ -485,13 +485,14 @@ def _places(names: NameWatch) -> dict[int, list[tuple[Eqn, _Position]]]:
     for trace in names.traces:
         for equation in trace.eqns:
             codes, offsets = equation.source.raw_frames() if equation.source else ((), ())
-            # Most frames of a deep stack are the notebook's own, and of no watched code.
-            for key, offset in zip(map(id, codes), offsets, strict=True):
-                if key in positions:
-                    line, end_line, column, end_column = positions[key][max(offset, 0) // 2]
-                    if line is not None:
-                        place = (line, column or 0, end_line or line, end_column or 0)
-                        places[key].append((equation, place))
+            # Most frames of a deep stack are of no watched code: they are passed over in C.
+            are_watched = map(positions.__contains__, map(id, codes))
+            for at in itertools.compress(itertools.count(), are_watched):
+                key = id(codes[at])
+                line, end_line, column, end_column = positions[key][max(offsets[at], 0) // 2]
+                if line is not None:
+                    place = (line, column or 0, end_line or line, end_column or 0)
+                    places[key].append((equation, place))
     return places
 
 

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 import jxkernel.random
-from jxkernel.jupyter.code.lints import lint
+from jxkernel.jupyter.code.lints import is_worth_a_look, lint
 from tests.jupyter.conftest import Notebook
 
 
@@ -183,10 +183,29 @@ def test_what_is_not_stale_or_not_called_is_not_told(notebook: Notebook, cells: 
 )
 def test_mistakes_in_the_text_of_a_cell(code: str, found: list[str]) -> None:
     namespace = {"random": jxkernel.random, "jx": jxkernel}
+    assert is_worth_a_look(code) or not found
     sentences = lint(ast.parse(code), namespace)
     assert len(sentences) == len(found)
     for sentence, part in zip(sentences, found, strict=True):
         assert part in sentence
+
+
+@pytest.mark.parametrize(
+    ("code", "is_worth"),
+    [
+        ("x = x.at[0].set(1)\nkey, s = random.split(key)\na = random.normal(s)", False),
+        ("key = random.key(0)\nk, s = random.split(key)\na = random.normal(s, (3,))", False),
+        ("def f(x):\n    return lax.scan(body, 0.0, x)", False),
+        ("z = list(map(f, [1]))", False),
+        ("k = 1; x.at[0].set(1)\ny = 1", True),
+        ("f(a=1).at[0].set(1)\ny = 1", True),
+        ("x[a == b].at[0].set(1)\ny = 1", True),
+        ("if a == b: x.at[0].set(1)\ny = 1", True),
+        ("y = lax.map(f, x)", True),
+    ],
+)
+def test_only_cells_that_may_hold_a_mistake_are_parsed(code: str, is_worth: bool) -> None:
+    assert is_worth_a_look(code) == is_worth
 
 
 def test_mistakes_are_shown_with_the_cell_that_is_traced(notebook: Notebook) -> None:

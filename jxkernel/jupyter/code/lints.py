@@ -8,37 +8,48 @@ is what the body of a loop prints that is called outside ``jit``: no event tells
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
+from jxkernel import random
 from jxkernel.observe.syntax import SourceFiles, printed
 
-__all__ = ["LOOPS", "NOT_CONSUMING", "dropped_updates", "lint", "printing_loops"]
+__all__ = ["dropped_updates", "is_worth_a_look", "lint"]
 
 _UPDATES = frozenset(
     {"set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max", "apply"}
 )
-NOT_CONSUMING = frozenset({"fold_in", "key_data", "key_impl", "clone", "key", "PRNGKey"})
+_NOT_CONSUMING = frozenset({"fold_in", "key_data", "key_impl", "clone", "key", "PRNGKey"})
 """Functions of ``random`` that may take a key again."""
 
-LOOPS = frozenset({"associative_scan", "fori_loop", "map", "scan", "while_loop"})
+_LOOPS = frozenset({"associative_scan", "fori_loop", "map", "scan", "while_loop"})
 """Functions of ``lax`` that trace what they are given."""
 
-_LOOPS = "jxkernel.api.control_flow."
 _RANDOM = "jxkernel.random"
+_CONSUMING = frozenset(random.__all__) - _NOT_CONSUMING
+_CALLS = re.compile(r"\.(\w+)\s*\(\s*(\w+)\s*[,)]")
+_REPEATS = re.compile(r"\b(?:for|while)\b")
+_UPDATE = re.compile(r"\.at\s*\[")
+_ASSIGNS = re.compile(r"[\w.,\s\[\]*]+?[-+*/@|&^%]?=(?!=)")
+_TRACES = re.compile(rf"\b(?:lax\.map|{'|'.join(sorted(_LOOPS - {'map'}))})\s*\(")
+_RUNS = re.compile(rf"^\S.*{_TRACES.pattern}", re.MULTILINE)
+"""What a cell's text has where a mistake can be."""
 _CHILDLESS = frozenset({"ctx", "op", "ops", "attr", "type_comment"})
 """Fields of nodes in which no name and no call can stand: most of what a node has."""
 
+_HOLDERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def lint(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
+def lint(tree: ast.Module, namespace: Mapping[str, Any], *, is_traced: bool = True) -> list[str]:
     """Return a sentence for each mistake, in the order of the lines.
 
     Args:
       tree: the cell.
-      namespace: the notebook's variables, to tell which names are the random module.
+      namespace: the notebook's variables, to tell what names in calls stand for.
+      is_traced: whether the cell is traced as a whole, and what it prints is told by that.
     """
     parts = _Parts(tree)
     found = [
@@ -53,6 +64,8 @@ def lint(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
         keys = _Keys(namespace, parts)
         keys.block(scope.body)
         found += keys.found
+    if not is_traced:
+        found += _printing(parts, namespace)
     return [f"line {line}: {message}" for line, message in sorted(set(found))]
 
 
@@ -64,38 +77,47 @@ def dropped_updates(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
     return _dropped(_Parts(tree))
 
 
-def printing_loops(tree: ast.Module, namespace: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each ``print`` in the body of a loop that a cell runs outside ``jit``.
+def is_worth_a_look(text: str) -> bool:
+    """Return whether a cell may hold a mistake: most do not, and need not be parsed.
 
-    Args:
-      tree: the cell.
-      namespace: the notebook's variables, to tell which calls are loops and what their bodies are.
+    An update is dropped on a line that assigns nothing. A key is used again where its name is given
+    twice, or in a loop. A loop of ``lax`` is run by a line of the cell itself, or has its body in
+    the cell.
     """
-    told: dict[str, None] = {}
-    for call in _run_calls(tree):
+    if any(_is_dropping(line) for line in text.splitlines() if ".at" in line):
+        return True
+    keys = [key for function, key in _CALLS.findall(text) if function in _CONSUMING]
+    if len(keys) > len(set(keys)) or (keys and _REPEATS.search(text)):
+        return True
+    if not any(part in text for part in ("scan", "_loop", "lax.map")):
+        return False
+    return bool(_RUNS.search(text) or ("print" in text and _TRACES.search(text)))
+
+
+def _is_dropping(line: str) -> bool:
+    return _UPDATE.search(line) is not None and (";" in line or not _ASSIGNS.match(line))
+
+
+def _printing(parts: _Parts, namespace: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
+    """Line and sentence for each ``print`` in the body of a loop that the cell itself runs."""
+    run = (
+        call
+        for statement, calls in parts.calls.items()
+        if statement not in parts.inner
+        for call in calls
+    )
+    for call in run:
         loop = _value(call.func, namespace)
         name, module = getattr(loop, "__name__", ""), getattr(loop, "__module__", "")
-        if name not in LOOPS or not module.startswith(_LOOPS):
+        if name not in _LOOPS or not module.startswith("jxkernel.api.control_flow."):
             continue
         for given in (*call.args, *(one.value for one in call.keywords)):
             for one in _prints(given, namespace):
-                told[
-                    f"line {call.lineno}: {ast.unparse(one)} runs while {name} traces "
-                    f"{_body(given)}, not in each turn; to print in each turn: {printed(one)}"
-                ] = None
-    return list(told)
-
-
-def _run_calls(tree: ast.Module) -> Iterator[ast.Call]:
-    """The calls that a cell itself makes, without those in functions and classes."""
-    waiting: list[ast.AST] = list(tree.body)[::-1]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            continue
-        if isinstance(node, ast.Call):
-            yield node
-        waiting += list(ast.iter_child_nodes(node))[::-1]
+                yield (
+                    call.lineno,
+                    f"{ast.unparse(one)} runs while {name} traces {_body(given)}, not in each "
+                    f"turn; to print in each turn: {printed(one)}",
+                )
 
 
 def _value(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
@@ -145,6 +167,7 @@ class _Parts:
       alone: the expressions that are statements, without the last line, which is shown.
       calls: the calls of each statement, without those of the statements and functions inside it.
       bound: the names that each statement binds or deletes, likewise.
+      inner: the statements in functions and classes.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -152,13 +175,17 @@ class _Parts:
         self.alone: list[ast.Expr] = []
         self.calls: dict[ast.stmt, list[ast.Call]] = {}
         self.bound: dict[ast.stmt, list[str]] = {}
+        self.inner: set[ast.stmt] = set()
         statements: list[ast.stmt] = list(tree.body)
         for statement in statements:
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
                 self.scopes.append(statement)
             elif isinstance(statement, ast.Expr) and statement is not tree.body[-1]:
                 self.alone.append(statement)
+            known = len(statements)
             self._read(statement, statements)
+            if statement in self.inner or isinstance(statement, _HOLDERS):
+                self.inner.update(statements[known:])
 
     def _read(self, statement: ast.stmt, statements: list[ast.stmt]) -> None:
         """Note the parts of a statement; those inside it are put at the end of ``statements``."""
@@ -201,7 +228,7 @@ class _Keys:
     def block(self, statements: list[ast.stmt]) -> None:
         """Follow statements in order."""
         for statement in statements:
-            if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if not isinstance(statement, _HOLDERS):
                 self._statement(statement)
 
     def _statement(self, statement: ast.stmt) -> None:
@@ -248,7 +275,7 @@ class _Keys:
         match call:
             case ast.Call(
                 func=ast.Attribute(attr=function, value=module), args=[ast.Name(id=name), *_]
-            ) if function not in NOT_CONSUMING and self._is_random(module):
+            ) if function not in _NOT_CONSUMING and self._is_random(module):
                 return ast.unparse(module), name
             case _:
                 return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -14,15 +13,8 @@ from typing import Any
 import executing
 import numpy as np
 
-from jxkernel import random
 from jxkernel._reprs import counted
-from jxkernel.jupyter.code.lints import (
-    LOOPS,
-    NOT_CONSUMING,
-    dropped_updates,
-    lint,
-    printing_loops,
-)
+from jxkernel.jupyter.code.lints import dropped_updates, is_worth_a_look, lint
 from jxkernel.jupyter.errors.rewrites import Names, in_users_names
 from jxkernel.jupyter.errors.tracebacks import TIMED, name_cells
 from jxkernel.observe.marks import FunctionMap, Mark
@@ -40,12 +32,6 @@ _CODE = 60
 
 _RUN_AS_IT_IS: tuple[list[str], ...] = ([], ["%%time"], ["%%capture"])
 """What a cell whose text is looked at begins with."""
-
-_CONSUMING = [name for name in random.__all__ if name not in NOT_CONSUMING]
-_WORTH = re.compile(
-    rf"\.at\s*\[|\.(?:{'|'.join(_CONSUMING)})\s*\(|\b(?:{'|'.join(sorted(LOOPS))})\s*\("
-)
-"""What a cell has that is worth parsing for a mistake."""
 
 _READ_ONLY = ("read-only", "cannot set WRITEABLE")
 
@@ -120,7 +106,7 @@ class CellTeaching:
         return of_cell if cell == label else f"{cell}, {of_cell}"
 
     def _lints(self, text: str) -> list[str]:
-        if not _WORTH.search(text):
+        if not is_worth_a_look(text):
             return []
         magic, _, body = text.partition("\n") if text.startswith("%%") else ("", "", text)
         if magic.split()[:1] not in _RUN_AS_IT_IS:
@@ -130,8 +116,7 @@ class CellTeaching:
         if tree is None:  # the shell has said why
             return []
         names = self._shell.user_ns
-        found = [*lint(tree, names), *printing_loops(tree, names)]
-        return list(in_users_names(found, Names(names)))
+        return list(in_users_names(lint(tree, names, is_traced=False), Names(names)))
 
     def _parsed(self, body: str) -> ast.Module | None:
         """A cell's tree; one that is Python as it stands is not translated, which takes longer."""
