@@ -749,12 +749,16 @@
 
 .jp-jxk-search {
   display: inline-flex;
+  min-width: 0;
+  max-width: 100%;
   align-items: center;
   gap: 6px;
 }
 
 .jp-jxk-search input {
   width: 14em;
+  min-width: 4em;
+  box-sizing: border-box;
   padding: 2px 6px;
   border: 1px solid var(--jp-border-color1);
   border-radius: 3px;
