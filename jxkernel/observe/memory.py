@@ -569,4 +569,6 @@ def _place(
         return results, int(inside)
     if name in variables:
         return variables, name
-    raise ValueError(f"there is no {name}")
+    raise ValueError(
+        f"there is no variable {name}" if name.isidentifier() else f"there is no {name}"
+    )

@@ -11,6 +11,7 @@ import functools
 import inspect
 import io
 import linecache
+import re
 from collections.abc import (
     Collection,
     Container,
@@ -49,6 +50,7 @@ _CHANGEABLE = (MutableMapping, MutableSequence, MutableSet, np.ndarray, io.IOBas
 """What the methods of those names change; other objects may call anything ``update``."""
 
 _TEXT_LENGTH = 2_000
+_PERCENT = re.compile(r"%([+ 0]*\d*(?:\.\d+)?)([sridfFeEgG%])")
 _UNPARSED_LINES = 30
 """A longer expression is shown by its first line: one may hold thousands of others."""
 _BUILTIN_EFFECTS = {
@@ -57,6 +59,11 @@ _BUILTIN_EFFECTS = {
     "open": "read or write files outside the traced function",
     "breakpoint": "to look at values while the compiled function runs: jx.debug.breakpoint()",
 }
+_MAGICS = tuple(
+    f"get_ipython().{name}" for name in ("getoutput", "run_cell_magic", "run_line_magic", "system")
+)
+"""How magics and shell commands are called once IPython has rewritten them."""
+
 _MODULE_EFFECTS = {
     "random": "use jx.random with a key that is an argument",
     "numpy.random": "use jx.random with a key that is an argument",
@@ -243,13 +250,23 @@ class FunctionSyntax:
         function = call.func
         if isinstance(function, ast.Name):
             name = function.id
-            if name in _BUILTIN_EFFECTS and self.is_outer(name) and name not in known:
-                assert hasattr(builtins, name)
+            if name in _BUILTIN_EFFECTS and self.is_outer(name) and _is_builtin(name, known):
                 problem = f"{name} runs once, while tracing, and not in compiled calls"
                 instead = _BUILTIN_EFFECTS[name] + (printed(call) if name == "print" else "")
                 yield self.effect(call, problem, instead)
         elif isinstance(function, ast.Attribute):
+            if ast.unparse(function) in _MAGICS:
+                yield self.effect(
+                    call,
+                    "magics and shell commands run once, while tracing, and not in compiled calls",
+                    "have them in a cell of their own",
+                )
+                return
             module = _module_of(function.value, known)
+            if module == "logging":
+                problem = f"{function.attr} logs once, while tracing, and not in compiled calls"
+                instead = "to log while the compiled function runs: jx.debug.callback"
+                yield self.effect(call, problem, instead)
             if module in _MODULE_EFFECTS:
                 problem = (
                     "this is evaluated once, while tracing, and all compiled calls get its result"
@@ -499,6 +516,12 @@ def _header_end(statement: ast.stmt | ast.expr, end: int) -> int:
     return max(statement.lineno, body[0].lineno - 1) if isinstance(body, list) else end
 
 
+def _is_builtin(name: str, known: Mapping[str, Any]) -> bool:
+    """Whether a name means a builtin: IPython wraps ``open`` into one of its own."""
+    own = getattr(builtins, name)
+    return getattr(known.get(name, own), "__module__", None) == own.__module__
+
+
 def _root(node: ast.expr) -> ast.expr:
     """What an attribute or an element, or one of those, is of."""
     while isinstance(node, ast.Attribute | ast.Subscript):
@@ -515,10 +538,43 @@ def printed(call: ast.Call) -> str:
     """A call of ``print`` as one of ``jx.debug.print``."""
     text: list[str] = []
     values: list[str] = []
+    match call.args:
+        case [
+            ast.Call(
+                func=ast.Attribute(value=ast.Constant(value=str()) as written, attr="format"),
+                args=args,
+                keywords=keywords,
+            )
+        ]:
+            # It takes the same text and values as `format`.
+            given = [written, *args, *keywords]
+            return f"jx.debug.print({', '.join(map(ast.unparse, given))})"
+        case [ast.BinOp(left=ast.Constant(value=str() as old), op=ast.Mod(), right=right)]:
+            new = _format_of_percent(old)
+            if new is not None:
+                parts = right.elts if isinstance(right, ast.Tuple) else [right]
+                return f"jx.debug.print({', '.join([repr(new), *map(ast.unparse, parts)])})"
     for one in call.args:
         parts = one.values if isinstance(one, ast.JoinedStr) else [one]
         text.append("".join(_format_of(part, values) for part in parts))
     return f"jx.debug.print({', '.join([repr(' '.join(text)), *values])})"
+
+
+def _format_of_percent(text: str) -> str | None:
+    """A text for ``%`` as one for ``format``; None where it has fields with names or stars."""
+    left = _PERCENT.sub("", text)
+    if "%" in left:
+        return None
+    text = text.replace("{", "{{").replace("}", "}}")
+    return _PERCENT.sub(_brace_field, text)
+
+
+def _brace_field(found: re.Match[str]) -> str:
+    width, kind = found.groups()
+    if kind == "%":
+        return "%"
+    spec = width + ("" if kind in "sri" else kind)
+    return f"{{:{spec}}}" if spec and spec != "d" else "{}"
 
 
 def _format_of(part: ast.expr, values: list[str]) -> str:

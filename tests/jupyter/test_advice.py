@@ -167,6 +167,32 @@ def test_errors_of_pythons_are_told_in_the_users_own_words(
     assert told in printed.partition("What to write instead:\n")[2]
 
 
+@pytest.mark.parametrize(
+    ("cell", "told"),
+    [
+        ("jx.device_put(x, jx.devices()[1])", "jx.devices()[0], or %jx virtual 2 before"),
+        ("await jnp.sin(x)", "leave await out"),
+        ("jnp.stack(x, x)", "jnp.stack([x, x])"),
+        ("params = {'w': x}\nparams['v']", "the keys of params are 'w'"),
+        ("jx.config.update('jax_enable_x46', True)", "jx.config.update('jax_enable_x64', True)"),
+        ("class DataFrame:\n    pass\njnp.sum(DataFrame())", "jnp.asarray(df.to_numpy())"),
+        ("class Tensor:\n    pass\njnp.sum(Tensor())", "jnp.asarray(t.detach().numpy())"),
+        (
+            "f = jx.custom_jvp(lambda a: a)\nf.defjvp(lambda a, t: (a[0], t))\njx.grad(f)(1.0)",
+            "begin it with (x,), (t,) = primals, tangents",
+        ),
+    ],
+)
+def test_cells_without_jit_are_advised_too(notebook: Notebook, cell: str, told: str) -> None:
+    printed = notebook.fails(cell, Exception).printed
+    assert told in printed.partition("What to write instead:\n")[2]
+
+
+@pytest.mark.parametrize("cell", ["[1, 2][5]", "{'a': 1}['b']", "counts = {'a': 1}\ncounts['b']"])
+def test_errors_that_are_not_about_arrays_stay_as_they_are(notebook: Notebook, cell: str) -> None:
+    assert "What to write" not in notebook.fails(cell, LookupError).printed
+
+
 def test_a_range_over_an_argument_is_told_with_the_arguments_name(notebook: Notebook) -> None:
     notebook.run(
         "@jx.jit\ndef power(x, n):\n    for _ in range(n):\n        x = x * x\n    return x"

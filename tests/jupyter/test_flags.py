@@ -125,11 +125,16 @@ def test_device_and_backend(notebook: Notebook) -> None:
         ("%%jit --device two", "argument --device: 'two' is not a count"),
         ("%%jit --backend abacus", "--backend: Unknown backend 'abacus'"),
         ("%%jit --show jaxprs", "argument --show: 'jaxprs' is none of jaxpr, source"),
-        ("%%jit --grad x", "--grad: the cell must end in the expression to differentiate"),
+        (
+            "%%jit --grad x",
+            "--grad: the cell must end in the expression to differentiate, such as y",
+        ),
         ("%%jit --vmap x:a", "argument --vmap: 'x:a' is not NAME:AXIS"),
-        ("%%jit --max-traces", "argument --max-traces: expected one argument"),
+        ("%%jit --max-traces", "%%jit --max-traces lacks a value: %%jit --max-traces N. Fail when"),
+        ("%%jit -o", "%%jit -o lacks a value: %%jit -o Z,W. The only names to write back."),
         ("%%jit --static 'x", "No closing quotation: --static 'x"),
-        ("%%grad", "the following arguments are required: WRT"),
+        ("%%grad", "%%grad lacks a value: %%grad W,B. Names to differentiate by."),
+        ("%%vmap", "%%vmap lacks a value: %%vmap X:0,Y:0. Axes to map over, by name."),
     ],
 )
 def test_a_wrong_flag_is_named_and_nothing_runs(

@@ -73,7 +73,7 @@ def test_an_output_is_freed_with_its_shorthand(notebook: Notebook) -> None:
 def test_a_wrong_name_among_others_frees_nothing(notebook: Notebook) -> None:
     notebook.run("big = jnp.ones((4, 4))")
     for command, message in {
-        "%jx free big, missing": "there is no missing",
+        "%jx free big, missing": "there is no variable missing",
         "%jx free big w": "w holds no device array",
         "%jx free Out[99]": "there is no Out[99]",
     }.items():

@@ -244,6 +244,39 @@ def test_what_a_body_prints_is_told_where_a_loop_runs_outside_jit(
     assert ("warning" in printed) == bool(told)
 
 
+@pytest.mark.parametrize("magic", ["", "%%jit\n"])
+def test_a_dropped_copy_of_a_method_is_told(notebook: Notebook, magic: str) -> None:
+    ran = notebook.run(f"{magic}x.sort()\nwords = [2, 1]; words.sort()\ny = x.reshape(4, 2)")
+    told = ran.printed + "".join(one["text/plain"] for one in ran.shown)
+    assert (
+        "x.sort() gives a changed copy, which is dropped; x stays as it is: write x = x.sort()"
+        in (told)
+    )
+    assert "words.sort() gives" not in told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("open('/dev/null').close()", "open runs once, while tracing"),
+        ("import logging; logging.debug('%s', x)", "debug logs once, while tracing"),
+        ("%time y = x + 1", "magics and shell commands run once, while tracing"),
+        ("!true", "magics and shell commands run once, while tracing"),
+    ],
+)
+def test_what_a_traced_cell_does_once_is_told(notebook: Notebook, line: str, told: str) -> None:
+    shown = notebook.run(f"%%jit\n{line}\nz = x * 2").shown[0]["text/plain"]
+    assert "warning: line 2: " in shown
+    assert told in shown
+    assert "get_ipython" not in shown
+
+
+def test_functions_and_classes_of_a_traced_cell_have_their_own_names(notebook: Notebook) -> None:
+    cell = "%%jit\ndef f(a):\n    return a\nclass C:\n    pass\ny = f(x)"
+    notebook.run(f"{cell}\nnames = f.__qualname__ + C.__qualname__")
+    assert notebook.names["names"] == "fC"
+
+
 TWICE = "key = jx.random.key(0)\na = jx.random.normal(key)\nb = jx.random.normal(key)\n"
 
 

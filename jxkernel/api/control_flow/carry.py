@@ -183,7 +183,6 @@ def check_carry_structure(body: LoopBody, expected: Any, found: Any) -> None:
         body.path(mismatch.path),
         before,
         after,
-        details=(mismatch.advice,) if mismatch.advice else (),
         instead=(
             f"return {before} from the body: what it got, each part with its new value",
             f"or begin with {after}",

@@ -22,6 +22,8 @@ __all__ = ["CellSource", "Statement", "make_function", "place_of_change", "state
 _LOCALS = "__jx_locals__"
 """The free variable through which a cell's function reaches the builtin `locals`."""
 
+_WITHIN = "__around__.<locals>.__cell__.<locals>."
+
 
 @dataclass(frozen=True, slots=True)
 class CellSource:
@@ -94,9 +96,21 @@ def make_function(
         node.lineno = node.end_lineno = 1
     ast.fix_missing_locations(module)
     code = _inner_code(_inner_code(compiler(module, source.file, "exec")))
-    code = code.replace(co_name="<module>", co_qualname="<module>")
+    code = _named_as_outside(code).replace(co_name="<module>", co_qualname="<module>")
     function = FunctionType(code, namespace, "__cell__", None, (CellType(builtins.locals),))
     return function
+
+
+def _named_as_outside(code: CodeType) -> CodeType:
+    """Code whose functions and classes are called as if the cell ran by itself."""
+    constants: list[Any] = []
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            constants.append(_named_as_outside(one))
+        else:  # the body of a class has its name as a constant
+            constants.append(one.removeprefix(_WITHIN) if isinstance(one, str) else one)
+    qualified = code.co_qualname.removeprefix(_WITHIN)
+    return code.replace(co_qualname=qualified, co_consts=tuple(constants))
 
 
 def statements(source: CellSource) -> list[Statement]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from jxkernel import random
 from jxkernel.observe.syntax import SourceFiles, printed
+from jxkernel.runtime import ArrayImpl
 
 __all__ = ["dropped_updates", "is_worth_a_look", "lint"]
 
@@ -36,6 +37,8 @@ _ASSIGNS = re.compile(r"[\w.,\s\[\]*]+?[-+*/@|&^%]?=(?!=)")
 _TRACES = re.compile(rf"\b(?:lax\.map|{'|'.join(sorted(_LOOPS - {'map'}))})\s*\(")
 _RUNS = re.compile(rf"^\S.*{_TRACES.pattern}", re.MULTILINE)
 """What a cell's text has where a mistake can be."""
+_COPYING = ("astype", "clip", "reshape", "round", "sort", "squeeze", "swapaxes", "transpose")
+_COPIES = re.compile(rf"(?:^|[;:])\s*\w+\.(?:{'|'.join(_COPYING)})\s*\(", re.MULTILINE)
 _CHILDLESS = frozenset({"ctx", "op", "ops", "attr", "type_comment"})
 """Fields of nodes in which no name and no call can stand: most of what a node has."""
 
@@ -58,7 +61,7 @@ def lint(tree: ast.Module, namespace: Mapping[str, Any], *, is_traced: bool = Tr
             f"{code} gives a changed copy, which is dropped; {name} stays as it is: "
             f"write {name} = {code}",
         )
-        for line, code, name in _dropped(parts)
+        for line, code, name in (*_dropped(parts), *_copies(parts, namespace))
     ]
     for scope in parts.scopes:
         keys = _Keys(namespace, parts)
@@ -85,6 +88,8 @@ def is_worth_a_look(text: str) -> bool:
     the cell.
     """
     if any(_is_dropping(line) for line in text.splitlines() if ".at" in line):
+        return True
+    if _COPIES.search(text):
         return True
     keys = [key for function, key in _CALLS.findall(text) if function in _CONSUMING]
     if len(keys) > len(set(keys)) or (keys and _REPEATS.search(text)):
@@ -157,6 +162,16 @@ def _dropped(parts: _Parts) -> Iterator[tuple[int, str, str]]:
                 )
             ) if update in _UPDATES:
                 yield node.lineno, ast.unparse(node), ast.unparse(array)
+
+
+def _copies(parts: _Parts, namespace: Mapping[str, Any]) -> Iterator[tuple[int, str, str]]:
+    """The same of methods such as ``x.sort()``, which change arrays of NumPy in place."""
+    for node in parts.alone:
+        match node.value:
+            case ast.Call(func=ast.Attribute(attr=method, value=ast.Name(id=name))) if (
+                method in _COPYING and isinstance(namespace.get(name), ArrayImpl)
+            ):
+                yield node.lineno, ast.unparse(node), name
 
 
 class _Parts:

@@ -11,6 +11,7 @@ from typing import Any
 
 from jxkernel import numpy as jnp
 from jxkernel.core.trace import Tracer
+from jxkernel.jupyter.errors import calls
 from jxkernel.jupyter.errors.rewrites import Names
 from jxkernel.observe.syntax import printed
 from jxkernel.runtime import ArrayImpl
@@ -20,6 +21,7 @@ __all__ = [
     "at_update",
     "in_place_of",
     "plain_words",
+    "printed_instead",
     "with_argument_name",
     "with_static_name",
 ]
@@ -38,6 +40,11 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         rf"unhashable type: {_TRACER}",
         "a traced value cannot be a key: use a string or a static number, or keep the values in an "
         "array and index that",
+    ),
+    (
+        TypeError,
+        r"unsupported operand type\(s\) for .*'(?:decimal\.Decimal|Fraction)'",
+        "make it a float first: float(...)",
     ),
     (
         TypeError,
@@ -74,6 +81,34 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         "copy",
     ),
     (TypeError, rf"{_TRACER} object is not callable", "an array is indexed with [ ]"),
+    (
+        TypeError,
+        r"\w\(\) missing \d+ required positional arguments?: 'key'",
+        "make a key once with jx.random.key(0), and pass that first",
+    ),
+    (
+        TypeError,
+        rf"object (?:Array|{_TRACER}) can't be used in 'await' expression",
+        "leave await out: an array is there at once, and reading it waits for its value",
+    ),
+    (
+        TypeError,
+        r"returned a value of type coroutine",
+        "write def in place of async def: what is traced cannot wait; await outside, and pass the "
+        "result",
+    ),
+    (
+        TypeError,
+        r"the jvp rule .* of one structure, got",
+        "a jvp rule is given two tuples: begin it with (x,), (t,) = primals, tangents",
+    ),
+    (TypeError, r"needs real arguments, got u?int", "give numbers with a point: x.astype(float)"),
+    (TypeError, r"of type (?:DataFrame|Series)\b", "give its numbers: jnp.asarray(df.to_numpy())"),
+    (
+        TypeError,
+        r"of type (?:Tensor|Parameter)\b",
+        "give its numbers: jnp.asarray(t.detach().numpy())",
+    ),
     (TypeError, r"an index is an integer.* of type str", "for parts by name keep a dict of arrays"),
     (
         TypeError,
@@ -160,7 +195,7 @@ _ELSEWHERE = {
     "cpu": "a device is chosen before: %%jit --backend cpu",
     "unsqueeze": "jnp.expand_dims({x}, {args})",
     "permute": "{x}.transpose({args})",
-    "fill": "jnp.full_like({x}, {args})",
+    "fill": "{x} = jnp.full_like({x}, {args})",
     "fill_": "{x} = jnp.full_like({x}, {args})",
     "add_": "{x} = {x} + {args}",
     "mul_": "{x} = {x} * {args}",
@@ -184,6 +219,9 @@ _UPDATES: dict[type[ast.operator], str] = {
     ast.Div: "divide",
     ast.Pow: "power",
 }
+_WRITING = ("itemset", "put", "set")
+"""Methods of other arrays that write a part: index and value."""
+
 _COMPARING = {
     "min": "jnp.minimum compares two values, jnp.min those of an array",
     "max": "jnp.maximum compares two values, jnp.max those of an array",
@@ -301,6 +339,8 @@ def advice(
         if isinstance(error.obj, ArrayImpl) and error.name:
             return tuple(_attribute(error.name, node, _ELSEWHERE_NOW))
         elsewhere = _in_other_module(error, names or Names({}))
+        if not elsewhere and type(error.obj) is dict:
+            elsewhere = calls.key_of(node, code, names or Names({}))
         if elsewhere:
             return (elsewhere,)
         found = re.search(rf"{_TRACER} object has no attribute '(\w+)'", message)
@@ -320,8 +360,8 @@ def advice(
 def _update_of(node: Any, code: str, names: Names) -> str:
     """The update that an assignment to ``x.at[i]`` means."""
     target, is_part, value = code.partition("=")
-    array = target.strip().replace(".at[", "[", 1)
-    return at_update(f"{array} ={value}") if is_part else ""
+    array, _, index = target.strip().rpartition(".at[")
+    return at_update(f"{array}[{index} ={value}") if is_part else ""
 
 
 def _index_of(node: Any, code: str, names: Names) -> str:
@@ -388,7 +428,7 @@ def _sizes(node: Any, code: str, names: Names) -> str:
             return ""
 
 
-def _printed(node: Any, code: str, names: Names) -> str:
+def printed_instead(node: Any, code: str, names: Names) -> str:
     """The call that prints a text while the compiled program runs, in place of ``print``."""
     while node is not None and not isinstance(node, ast.stmt):
         node = getattr(node, "parent", None)
@@ -405,6 +445,10 @@ def _in_other_module(error: AttributeError, names: Names) -> str:
     if not error.name or asked.partition(".")[0] != "jxkernel":
         return ""
     package = sys.modules["jxkernel"]
+    if (asked, error.name) == ("jxkernel.random", "seed"):
+        return f"make a key once, {names.of_module(asked)}.key(0), and pass it to each call"
+    if error.name in _MODULES:
+        return names.of_module(f"jxkernel.{error.name}")
     for module in (getattr(package, name) for name in _MODULES):
         if error.name in module.__all__:
             return f"{names.of_module(module.__name__)}.{error.name}"
@@ -463,7 +507,22 @@ def _static(function: str, arguments: list[str]) -> str:
 _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], ...] = (
     (TypeError, r"'IndexUpdater' object does not support item assignment", _update_of),
     (TypeError, rf"{_TRACER} object is not callable", _index_of),
-    (TypeError, rf"unsupported format string passed to {_TRACER}", _printed),
+    (TypeError, rf"unsupported format string passed to {_TRACER}", printed_instead),
+    (TypeError, r"'IndexUpdater' object is not callable", calls.at_index),
+    (KeyError, r"debug\.print has a field", calls.by_keyword),
+    (KeyError, "", calls.key_of),
+    (TypeError, r"debug\.print got .* as its format", calls.by_keyword),
+    (TypeError, r"list indices must be integers or slices, not str", calls.item),
+    (TypeError, r"unsupported operand type\(s\) for .*'dict'", calls.of_each_leaf),
+    (TypeError, r"^\w+ needs a callable as f,", calls.function_first),
+    (TypeError, r"^fori_loop\(\) missing 1 .*'init_val'", calls.from_zero),
+    (TypeError, r"'function' object is not iterable", calls.in_brackets),
+    (TypeError, r"^randint\(\) missing 1 .*'maxval'", calls.shaped),
+    (TypeError, r"data type '\w+' not understood", calls.dtype_near),
+    (TypeError, r"^\w+ got axis=.* of type Array:", calls.in_brackets),
+    (IndexError, r"list index out of range", calls.device_of),
+    (AttributeError, r"There is no option", calls.option_near),
+    (ValueError, r"^scan .* xs is a scalar", calls.turns),
     (TypeError, r"takes .*positional arguments? but|missing \d+ required positional", _called),
     (TypeError, r"^(?:zeros|ones|empty) got dtype=\d+:", _sizes),
     (ValueError, r"values to unpack", _split),
@@ -479,9 +538,14 @@ def _attribute(name: str, node: Any, elsewhere: Mapping[str, str]) -> Iterable[s
     if isinstance(node, ast.Attribute):
         array, call = ast.unparse(node.value), getattr(node, "parent", None)
         args = ", ".join(map(ast.unparse, call.args)) if isinstance(call, ast.Call) else ""
+        given = call.args if isinstance(call, ast.Call) else []
+        if name in _WRITING and len(given) == 2:
+            yield f"{array} = {array}.at[{ast.unparse(given[0])}].set({ast.unparse(given[1])})"
+            return
     if name in elsewhere and (args or "{args}" not in elsewhere[name]):
         yield elsewhere[name].format(x=array, args=args)
-    near = difflib.get_close_matches(name, [one for one in dir(ArrayImpl) if one[0] != "_"], 1)
+    others = [one for one in dir(ArrayImpl) if one[0] != "_" and one != name]
+    near = difflib.get_close_matches(name, others, 1)
     if near:
         yield f"{array}.{near[0]}"
 
@@ -496,6 +560,7 @@ def plain_words(message: str, traced: str = "a traced array") -> str:
     begin, _, rest = message.partition("Tracer' object has no attribute")
     if rest and traced != "a traced array":
         message = f"{begin}Tracer' has no attribute{rest}"
+    message = re.sub(r"(Traced<[^>]*>) of type \w*Tracer\b", r"\1", message)
     pattern = r"""(["']?)\b\w*Tracer(?:\.__format__)?\b\1"""
     message = re.sub(pattern, lambda _: traced, message)
     message = re.sub(

@@ -25,6 +25,7 @@ import IPython
 
 from jxkernel import source
 from jxkernel.errors import (
+    AxisError,
     CarryTypeError,
     ConcretizationTypeError,
     DeletedArrayError,
@@ -38,11 +39,13 @@ from jxkernel.errors import (
     TracerIntegerConversionError,
 )
 from jxkernel.jupyter.code.magics import as_typed
+from jxkernel.jupyter.errors import calls
 from jxkernel.jupyter.errors.advice import (
     advice,
     at_update,
     in_place_of,
     plain_words,
+    printed_instead,
     with_argument_name,
     with_static_name,
 )
@@ -90,7 +93,7 @@ _FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
 _OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)(.*?)'")
 _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_TYPES = re.compile(r"\b(?:shapes?|sizes?|ranks?|ax[ei]s|dtypes?)\b")
-_ABOUT_VALUES = (TypeError, ValueError, IndexError, AttributeError, NotImplementedError)
+_ABOUT_VALUES = (TypeError, ValueError, LookupError, AttributeError, NotImplementedError)
 _OF_VALUES = (ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError)
 _CHANGED_COPY = "make a changed copy with .at[ ].set, and give it the name of the array"
 _BESIDES = ("static", "must be known while tracing", "stop_gradient")
@@ -220,6 +223,11 @@ def locate(error: BaseException) -> None:
     if isinstance(error, ShapeError) and not error.instead:
         told = fitting(error, node, names)
         error.instead = (told,) if told else ()
+    if isinstance(error, AxisError) and not error.instead:
+        told = calls.to_vmap(node, "", names)
+        if "is a scalar and has no axis" in error.problem:
+            told = told or calls.without_vmap(node, "", names)
+        error.instead = (told,) if told else ()
     if isinstance(error, CarryTypeError):
         told = _carry_and_parts(error, node, names)
         error.instead = (told,) if told else error.instead
@@ -250,6 +258,11 @@ def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
     if isinstance(error, NonConcreteBooleanIndexError):
         error.instead = of_mask(node, names) or error.instead
         return
+    if isinstance(error, TracerIntegerConversionError):
+        told = calls.in_brackets(node, error.code, names)
+        if told:
+            error.instead = (told,)
+            return
     if isinstance(error, _OF_VALUES):
         start, end = error.underline or (0, 0)
         line, underlined = error.code.strip(), error.code[start:end]
@@ -271,7 +284,9 @@ def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
 
 def _rewritten(error: JXError, node: Any, names: Names) -> str:
     of_truth = chosen(node, names) if isinstance(error, TracerBoolConversionError) else ""
-    return looped(node, names) or of_truth or replaced(node, names)
+    is_text = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
+    of_text = printed_instead(node, "", names) if is_text else ""
+    return of_text or looped(node, names) or of_truth or replaced(node, names)
 
 
 def _place(error: BaseException) -> tuple[str, str, tuple[int, int]] | None:

@@ -91,11 +91,11 @@ class JitMagics(Magics):
     @no_var_expand
     @cell_magic
     @magic_arguments("grad")
-    @argument("wrt", type=names_type, metavar="WRT", help="Names to differentiate by: w,b.")
+    @argument("wrt", type=names_type, metavar="W,B", help="Names to differentiate by.")
     @cell_arguments("--grad", "--vmap")
     @output_can_be_silenced
     def grad(self, line: str, cell: str) -> Any:
-        """Give the gradient of this cell's last expression: short for `%%jit --grad WRT`.
+        """Give the gradient of this cell's last expression: short for `%%jit --grad W,B`.
 
         ::
 
@@ -367,4 +367,5 @@ def _check_request(version: Version, inputs: Inputs) -> None:
     assigned = [*version.source.first_names, *version.source.names.assigned]
     check_names("-o", options.keep, assigned, "assigns")
     if options.grad and not version.source.shown:
-        raise UsageError("--grad: the cell must end in the expression to differentiate")
+        last = f", such as {assigned[-1]}" if assigned else ""
+        raise UsageError(f"--grad: the cell must end in the expression to differentiate{last}")

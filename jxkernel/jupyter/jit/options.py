@@ -147,7 +147,7 @@ _ARGUMENTS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
         {
             "type": names_type,
             "default": (),
-            "metavar": "WRT",
+            "metavar": "W,B",
             "help": "Give the gradient of the last expression by these names.",
         },
     ),
@@ -209,9 +209,24 @@ def parse(magic: Any, line: str, backend: str = "") -> Request:
     return Request(options, value("show") or (), not value("no_run"), parsed.quiet)
 
 
+def _with_help(parser: MagicArgumentParser, message: str) -> str:
+    """What is said of an argument without a value: how it is written, and what it means."""
+    for action in parser._actions:
+        flag = "/".join(action.option_strings)
+        if message in (
+            f"argument {flag}: expected one argument",
+            f"the following arguments are required: {action.metavar}",
+        ):
+            said = f"%%{parser.prog} {action.option_strings[0] if flag else ''}".rstrip()
+            return f"{said} lacks a value: {said} {action.metavar}. {action.help}"
+    return message
+
+
 def _parse_arguments(parser: MagicArgumentParser, line: str) -> argparse.Namespace:
     try:
         parsed, unknown = parser.parse_known_args(shlex.split(line))
+    except UsageError as error:
+        raise UsageError(_with_help(parser, str(error))) from None
     except ValueError as error:  # an open quotation mark
         raise UsageError(f"{error}: {line}") from None
     if {"-h", "--help"} & set(unknown):

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from jxkernel._reprs import counted
+from jxkernel.jupyter.code.magics import as_typed
 from jxkernel.jupyter.views.html import (
     Html,
     anchor,
@@ -189,7 +190,7 @@ def _text_lines(function: FunctionMap) -> Iterator[str]:
         size = f", {format_size(fact.bytes)}" if fact.bytes else ""
         yield f"  {LETTERS[fact.kind]} {fact.name}: {fact.detail}{size}"
     for mark in function.effects:
-        yield f"  ! line {mark.line}: {mark.code}: {mark.detail}"
+        yield f"  ! line {mark.line}: {as_typed(mark.code)}: {mark.detail}"
     for loop in function.loops:
         yield f"  unrolled, line {loop.line}: {_loop_text(loop.times, loop.equations)}"
         yield f"    instead: {'' if loop.rewrite else loop.instead}".rstrip()
@@ -263,7 +264,7 @@ def _chain_text(fact: NameFact) -> str:
 
 def _notes_html(function: FunctionMap) -> Iterator[Html]:
     for mark in function.effects:
-        code = element("code", escape(mark.code, 200))
+        code = element("code", escape(as_typed(mark.code), 200))
         yield element("div", f"! line {mark.line}: ", code, f" {mark.detail}", class_="warn")
     for loop in function.loops:
         what = f"line {loop.line} was unrolled: {_loop_text(loop.times, loop.equations)}; instead: "

@@ -240,7 +240,7 @@ class _ProgressLine:
             return
         self._next = now + _REPORT_SECONDS
         self._shown.show(
-            f"{_what_is_open()} · {now - self._started:.0f} s · interrupt to stop waiting"
+            f"{_what_is_open()} · {now - self._started:.0f} s · interrupt to {_what_ends()}"
         )
 
     def clear(self) -> None:
@@ -272,6 +272,12 @@ def stage_under_way() -> events.Span | None:
     """The innermost stage of making a program that is under way."""
     spans = (span for span in reversed(events.open_spans()) if span.kind in STAGE_VERBS)
     return next(spans, None)
+
+
+def _what_ends() -> str:
+    """What an interrupt does: a trace ends with it, a compilation and a computation go on."""
+    stage = stage_under_way()
+    return "stop" if stage is not None and stage.kind is events.Traced else "stop waiting"
 
 
 def _what_is_open() -> str:

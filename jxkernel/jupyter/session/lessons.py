@@ -15,6 +15,7 @@ import numpy as np
 
 from jxkernel._reprs import counted
 from jxkernel.jupyter.code.lints import dropped_updates, is_worth_a_look, lint
+from jxkernel.jupyter.code.magics import as_typed
 from jxkernel.jupyter.errors.rewrites import Names, in_users_names
 from jxkernel.jupyter.errors.tracebacks import TIMED, name_cells
 from jxkernel.observe.marks import FunctionMap, Mark
@@ -90,7 +91,8 @@ class CellTeaching:
           label: how the notebook names the cell that ran.
           text: that cell.
         """
-        code = mark.code if len(mark.code) <= _CODE else f"{mark.code[:_CODE]}…"
+        code = as_typed(mark.code)
+        code = code if len(code) <= _CODE else f"{code[:_CODE]}…"
         what = f"{self._place(file, mark.line, label, text)}: {code}: {mark.detail}"
         (told,) = in_users_names([what], Names(self._shell.user_ns))
         return told
