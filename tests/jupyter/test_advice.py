@@ -264,7 +264,7 @@ def test_advice_names_the_function_that_is_jitted(
 @pytest.mark.parametrize(
     ("cell", "told"),
     [
-        ("x.fill(0)", "jnp.full_like(x, 0)"),
+        ("x.fill(0)", "x = jnp.full_like(x, 0)"),
         ("x.append(3)", "x = jnp.append(x, 3)"),
         ("x.astpye('int32')", "x.astype"),
         ("x.numpy()", "np.asarray(x)\n"),
