@@ -179,7 +179,7 @@ class Benchmark:
         found += self._build_rows()
         found += self._work_rows()
         if not self.compiled and self.programs:
-            what = "each call runs so many; jit the whole to have its work counted"
+            what = "run by each call; jit the function, and its work is counted"
             found.append(("executables", f"{self.programs:,}", what))
         return found
 

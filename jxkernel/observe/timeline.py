@@ -218,8 +218,9 @@ class Timeline:
             f"{format_duration(self.device_ns)} of operations on devices"
         ]
         lines += [f"  {one.name}: {_time(one)}" for one in self.by_cell()[:_SHOWN] if one.count]
-        lines.append("by operation:")
-        for one in self.by_operation()[:_SHOWN]:
+        operations = self.by_operation()[:_SHOWN]
+        lines += ["by operation:"] * bool(operations)
+        for one in operations:
             place = f"  {one.spots[0]}" if one.spots else ""
             lines.append(f"  {_time(one)}  {one.program}/{one.name}  {one.origin}{place}".rstrip())
         if self.dropped:

@@ -15,7 +15,7 @@ FEATURE = Feature(
             backend, "[NAME[:N]]  platforms and devices; choose the default device"
         ),
         "devices": Subcommand(devices, "the devices, with their memory"),
-        "virtual": Subcommand(virtual, "N  as many CPU devices in this process"),
+        "virtual": Subcommand(virtual, "N  give this process N CPU devices"),
     },
     requests={
         "backend": Request(requests.backend, requests.BackendAnswer),
