@@ -109,7 +109,11 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         r"of type (?:Tensor|Parameter)\b",
         "give its numbers: jnp.asarray(t.detach().numpy())",
     ),
-    (TypeError, r"an index is an integer.* of type str", "keep a dict of arrays to have parts by name"),
+    (
+        TypeError,
+        r"an index is an integer.* of type str",
+        "keep a dict of arrays to have parts by name",
+    ),
     (
         TypeError,
         r"an index is an integer.* of type float",

@@ -179,7 +179,8 @@ def device_of(node: Any, code: str, names: Names) -> str:
             slice=ast.Constant(value=int() as at),
         ):
             first = f"{ast.unparse(function)}()[0]"
-            return f"{first}, or %jx virtual {at + 1} before, which gives so many CPU devices" * (at > 0)
+            more = f"%jx virtual {at + 1} before, which gives so many CPU devices"
+            return f"{first}, or {more}" if at > 0 else ""
     return ""
 
 
