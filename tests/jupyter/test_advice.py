@@ -175,8 +175,14 @@ def test_errors_of_pythons_are_told_in_the_users_own_words(
         ("jnp.stack(x, x)", "jnp.stack([x, x])"),
         ("params = {'w': x}\nparams['v']", "the keys of params are 'w'"),
         ("jx.config.update('jax_enable_x46', True)", "jx.config.update('jax_enable_x64', True)"),
-        ("class DataFrame:\n    pass\njnp.sum(DataFrame())", "jnp.asarray(df.to_numpy())"),
-        ("class Tensor:\n    pass\njnp.sum(Tensor())", "jnp.asarray(t.detach().numpy())"),
+        (
+            "class DataFrame:\n    pass\nprices = DataFrame()\njnp.sum(prices)",
+            "jnp.asarray(prices.to_numpy())",
+        ),
+        (
+            "class Tensor:\n    pass\nweights = Tensor()\njnp.sin(weights)",
+            "jnp.asarray(weights.detach().numpy())",
+        ),
         (
             "f = jx.custom_jvp(lambda a: a)\nf.defjvp(lambda a, t: (a[0], t))\njx.grad(f)(1.0)",
             "begin it with (x,), (t,) = primals, tangents",

@@ -103,12 +103,6 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         "a jvp rule is given two tuples: begin it with (x,), (t,) = primals, tangents",
     ),
     (TypeError, r"needs real arguments, got u?int", "give numbers with a point: x.astype(float)"),
-    (TypeError, r"of type (?:DataFrame|Series)\b", "give its numbers: jnp.asarray(df.to_numpy())"),
-    (
-        TypeError,
-        r"of type (?:Tensor|Parameter)\b",
-        "give its numbers: jnp.asarray(t.detach().numpy())",
-    ),
     (
         TypeError,
         r"an index is an integer.* of type str",
@@ -525,6 +519,7 @@ _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], .
     (TypeError, r"data type '\w+' not understood", calls.dtype_near),
     (TypeError, r"^\w+ got axis=.* of type Array:", calls.in_brackets),
     (IndexError, r"list index out of range", calls.device_of),
+    (TypeError, r"of type (?:DataFrame|Series|Tensor|Parameter)\b", calls.numbers_of),
     (AttributeError, r"There is no option", calls.option_near),
     (ValueError, r"^scan .* xs is a scalar", calls.turns),
     (TypeError, r"takes .*positional arguments? but|missing \d+ required positional", _called),

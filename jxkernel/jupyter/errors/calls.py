@@ -31,6 +31,7 @@ __all__ = [
     "in_brackets",
     "item",
     "key_of",
+    "numbers_of",
     "of_each_leaf",
     "option_near",
     "shaped",
@@ -44,6 +45,14 @@ _DTYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
 _ARRAYS = (Tracer, ArrayImpl, np.ndarray)
+_NUMBERS = {
+    "DataFrame": "to_numpy()",
+    "Series": "to_numpy()",
+    "Tensor": "detach().numpy()",
+    "Parameter": "detach().numpy()",
+}
+"""How objects of pandas and PyTorch give their numbers, by the names of their types."""
+
 _JOINING = ("column_stack", "concatenate", "dstack", "hstack", "stack", "vstack")
 _OF_VMAP = ("in_axes", "out_axes", "axis_size", "axis_name")
 
@@ -190,6 +199,16 @@ def option_near(node: Any, code: str, names: Names) -> str:
         case ast.Call(args=[ast.Constant(value=str() as name), *rest]):
             near = difflib.get_close_matches(name, list(config.values), 1)
             return _with_args(node, [ast.Constant(near[0]), *rest]) if near else ""
+    return ""
+
+
+def numbers_of(node: Any, code: str, names: Names) -> str:
+    """An array of the numbers that another library's object holds."""
+    for one in ast.walk(node) if isinstance(node, ast.AST) else ():
+        if isinstance(one, ast.Name):
+            method = _NUMBERS.get(type(names.found.get(one.id)).__name__)
+            if method:
+                return f"jnp.asarray({one.id}.{method})"
     return ""
 
 
