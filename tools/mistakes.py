@@ -8,6 +8,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
+from tests.jupyter.mistaken_calls import MISTAKEN_CALLS
 from tests.jupyter.mistakes import MISTAKES, Mistake
 
 __all__ = ["PAGE", "page"]
@@ -36,7 +37,7 @@ This page is written by `make surface`.
 
 def page() -> str:
     """Return the page."""
-    return _HEAD + "".join(map(_row, sorted(MISTAKES, key=_error)))
+    return _HEAD + "".join(map(_row, sorted([*MISTAKES, *MISTAKEN_CALLS], key=_error)))
 
 
 def _error(mistake: Mistake) -> str:

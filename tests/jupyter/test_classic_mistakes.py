@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from tests.jupyter.conftest import SETUP, Notebook
+from tests.jupyter.mistaken_calls import MISTAKEN_CALLS
 from tests.jupyter.mistakes import MISTAKES, Mistake
 from tools.mistakes import PAGE, page
 
@@ -38,7 +39,9 @@ def notebook(lasting_notebook: Notebook) -> Notebook:
     return lasting_notebook
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one.cell.splitlines()[-1])
+@pytest.mark.parametrize(
+    "mistake", [*MISTAKES, *MISTAKEN_CALLS], ids=lambda one: one.cell.splitlines()[-1]
+)
 def test_mistake(notebook: Notebook, mistake: Mistake) -> None:
     notebook.run("k = 2; log = ['start']\nclass Model:\n    pass\nmodel = Model()")
     notebook.run("params = {'w': x, 'b': jnp.ones(5)}")
