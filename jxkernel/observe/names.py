@@ -142,10 +142,12 @@ class NameWatch:
         self._passed: dict[int, CodeType] = {}
         self._by_line: dict[int, _NamesByLine] = {}
         self._previous: Any = None
-        self._hook = self._hooked(sys.maxsize if most_calls is None else most_calls)
+        self._most_calls = sys.maxsize if most_calls is None else most_calls
+        self._hook: Callable[[FrameType, str, Any], Any] | None = None
 
     def __enter__(self) -> Self:
         self._previous = sys.gettrace()
+        self._hook = self._hooked(self._most_calls)
         sys.settrace(self._hook)
         return self
 
@@ -153,7 +155,8 @@ class NameWatch:
         # A debugger that came meanwhile stays.
         if sys.gettrace() is self._hook:
             sys.settrace(self._previous)
-        self._previous = None
+        # It refers to the watch: what that has seen must not outlive it until a collection.
+        self._previous = self._hook = None
 
     def add_trace(self, trace: Any) -> None:
         """Remember a trace, and those that it runs in, if they record programs."""

@@ -518,8 +518,10 @@ def _header_end(statement: ast.stmt | ast.expr, end: int) -> int:
 
 def _is_builtin(name: str, known: Mapping[str, Any]) -> bool:
     """Whether a name means a builtin: IPython wraps ``open`` into one of its own."""
-    own = getattr(builtins, name)
-    return getattr(known.get(name, own), "__module__", None) == own.__module__
+    own, value = getattr(builtins, name), known.get(name)
+    if value is None or value is own:
+        return True
+    return inspect.isroutine(value) and (value.__module__, value.__name__) == (own.__module__, name)
 
 
 def _root(node: ast.expr) -> ast.expr:

@@ -65,7 +65,7 @@ def test_room_is_made_for_the_session_that_asked_for_it(notebook: Notebook) -> N
     session = notebook.session
     with pytest.raises(LookupError, match="the kernel was restarted since: run the cell again"):
         make_room(session, "another", ["big"])
-    with pytest.raises(ValueError, match="there is no gone"):
+    with pytest.raises(ValueError, match="there is no variable gone"):
         make_room(session, session.token, ["big", "gone"])
     assert make_room(session, session.token, ["big"]) == {"bytes": 400_000}
     assert "big" not in notebook.names

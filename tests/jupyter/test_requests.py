@@ -137,7 +137,7 @@ def test_live_arrays_are_released_after_saying_what_goes(
     assert "params" in notebook.names
     assert requests.free(["params", "alias"])["bytes"] == 8000
     assert "params" not in notebook.names
-    with pytest.raises(ValueError, match="there is no params"):
+    with pytest.raises(ValueError, match="there is no variable params"):
         requests.freeing(["params"])
 
 
