@@ -377,3 +377,12 @@ def test_doubles_at_the_ends_of_their_range_are_those_of_scipy(name: str, x: lis
 def test_large_scaled_complements_in_single_precision() -> None:
     x = np.float32([1e20, 1e31, 1e37])
     np.testing.assert_allclose(special.erfcx(x), reference.erfcx(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["kl_div", "rel_entr"])
+@pytest.mark.parametrize("where", [0, 1])
+def test_entropies_of_nan_have_slopes_of_nan(name: str, where: int) -> None:
+    args = [2.0, 3.0]
+    args[where] = np.nan
+    assert np.isnan(jx.grad(getattr(special, name), (0, 1))(*args)).all()
+    assert np.isfinite(jx.grad(getattr(special, name), (0, 1))(2.0, 3.0)).all()

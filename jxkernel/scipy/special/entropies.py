@@ -167,7 +167,9 @@ def _rel_entr(p: Any, q: Any) -> Any:
     first, second = jnp.where(both, p, 1), jnp.where(both, q, 1)
     value = first * (jnp.log(first) - jnp.log(second))
     value = jnp.where(both, value, jnp.where(zero & (q >= 0), 0, np.inf))
-    return jnp.where(jnp.isnan(p) | jnp.isnan(q), p + q, value)
+    unknown = jnp.isnan(p) | jnp.isnan(q)
+    # Squared, so that slopes are NaN as well.
+    return jnp.where(unknown, jnp.where(unknown, p + q, 0) ** 2, value)
 
 
 @fused
