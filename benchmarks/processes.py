@@ -2,13 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import NamedTemporaryFile, TemporaryDirectory, TemporaryFile
 from time import perf_counter
 from typing import Any, Self
 
@@ -185,6 +185,14 @@ def instructions_of_script(
         return total(output)
 
 
+_STATUS = Path("/proc/self/status")
+_PEAK = re.compile(r"VmHWM:\s*(\d+) kB")
+"""Where Linux tells a process's peak of memory.
+
+What it tells of one that has ended is at least what the process had that started it.
+"""
+
+
 def measure_script(peer: Peer, source: str, variables: dict[str, str] | None = None) -> ProcessCost:
     """Return what a program cost as a whole process.
 
@@ -196,10 +204,13 @@ def measure_script(peer: Peer, source: str, variables: dict[str, str] | None = N
     Raises:
       RuntimeError: the program failed; the message holds what it wrote.
     """
-    with TemporaryFile() as errors:
+    with TemporaryFile() as errors, NamedTemporaryFile("r") as about:
+        program = source.format(library=peer.library)
+        if _STATUS.exists():
+            program += f"\nopen({about.name!r}, 'w').write(open({str(_STATUS)!r}).read())"
         start = perf_counter()
         process = subprocess.Popen(
-            [peer.python, "-c", source.format(library=peer.library)],
+            [peer.python, "-c", program],
             env={**environment(), **(variables or {})},
             cwd=ROOT,
             stdout=subprocess.DEVNULL,
@@ -213,9 +224,10 @@ def measure_script(peer: Peer, source: str, variables: dict[str, str] | None = N
             errors.seek(0)
             text = errors.read().decode(errors="replace")
             raise RuntimeError(f"{peer.library}: {source!r} failed:\n{text[-4000:]}")
-    # Linux counts the peak in KiB, macOS in bytes.
-    unit = 1 if sys.platform == "darwin" else 1024
-    return ProcessCost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * unit)
+        found = _PEAK.search(about.read())
+    # macOS counts the peak in bytes.
+    peak = int(found[1]) * 1024 if found else usage.ru_maxrss
+    return ProcessCost(wall, usage.ru_utime + usage.ru_stime, peak)
 
 
 def versions(peer: Peer) -> dict[str, str]:
