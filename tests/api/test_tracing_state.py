@@ -156,3 +156,17 @@ def test_effects_are_known_by_their_kinds():
     assert isinstance(plain, jx.debug.DebugEffect)
     assert isinstance(ordered, jx.debug.OrderedDebugEffect)
     assert not isinstance(plain, jx.debug.OrderedDebugEffect)
+
+
+def test_a_key_among_the_arguments_of_a_traced_function_is_its_key_data():
+    def draw(key, x):
+        return [jx.random.normal(key, (3,)) + x, jx.random.fold_in(key, 1)]
+
+    key = jx.random.key(0)
+    fun = jx.extend.linear_util.wrap_init(draw)
+    avals = [jx.core.ShapedArray((), key.dtype), jx.typeof(1.0)]
+    jaxpr, _, consts = jx.interpreters.partial_eval.trace_to_jaxpr_dynamic(fun, avals)
+    found = jx.core.eval_jaxpr(jaxpr, consts, jx.random.key_data(key), 1.0)
+    expected = draw(key, 1.0)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], jx.random.key_data(expected[1]))
