@@ -9,15 +9,13 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial, update_wrapper
 from typing import Any
 
-import numpy as np
-
 from jxkernel import tree
-from jxkernel.core.avals import ShapedArray
+from jxkernel.compile.shape_dtype import standing
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import Jaxpr
-from jxkernel.core.key_data import ExtendedArray
-from jxkernel.dtypes import ExtendedDType
 from jxkernel.transforms import dce
 from jxkernel.transforms.stage import trace_flat
+from jxkernel.tree import physical
 
 __all__ = [
     "StoreException",
@@ -424,22 +422,12 @@ def trace_to_jaxpr_dynamic(
     >>> partial_eval.trace_to_jaxpr_dynamic(fun, [jx.typeof(1.0)])[0]
     { lambda ; a:f32[]. let b:f32[] = sin a in (b,) }
     """
-    dtypes = [getattr(aval, "dtype", None) for aval in in_avals]
-    keyed = [dtype if isinstance(dtype, ExtendedDType) else None for dtype in dtypes]
+    leaves, structure = physical.flatten([standing(aval) for aval in in_avals])
 
     def of_key_data(*args: Any) -> Any:
-        given = [
-            arg if dtype is None else dtype.scalar(0).with_key_data(arg)
-            for arg, dtype in zip(args, keyed, strict=True)
-        ]
-        outs = fun.call_wrapped(*given)
-        return [out.key_data if isinstance(out, ExtendedArray) else out for out in outs]
+        return physical.leaves(fun.call_wrapped(*structure.unflatten(args)))
 
-    avals = [
-        aval if dtype is None else ShapedArray((*aval.shape, dtype.itemsize // 4), np.uint32)
-        for aval, dtype in zip(in_avals, keyed, strict=True)
-    ]
-    closed = trace_flat(of_key_data, avals, name=fun.__name__)
+    closed = trace_flat(of_key_data, list(map(abstractify, leaves)), name=fun.__name__)
     return closed.jaxpr, list(closed.out_avals), list(closed.consts)
 
 

@@ -23,7 +23,6 @@ from jxkernel.compile.executable import (
     Executable,
     FastpathData,
     compiled_once,
-    executable_for,
     lowered_for,
     lowering_conditions,
 )
@@ -262,8 +261,7 @@ class Traced(_Stage):
         else:
             named = checked_platforms(lowering_platforms)
         programs = {name: self._lowered(name, target) for name in named}
-        conditions = lowering_conditions(self.options.donated, self.options.keep_unused)
-        return Lowered(self, programs, target, conditions)
+        return Lowered(self, programs, target)
 
     def _target(self, coming: bool = False) -> Any:
         """Return the device, or the placement on a mesh, that the function would run on.
@@ -343,12 +341,12 @@ class Lowered(_Stage):
         traced: Traced,
         programs: dict[str, LoweredProgram],
         target: Any,
-        conditions: tuple[Any, ...],
     ) -> None:
+        options = traced.options
         self._traced = traced
         self._programs = programs
         self._target = target
-        self._conditions = conditions
+        self._conditions = lowering_conditions(options.donated, options.keep_unused)
 
     @property
     def _device(self) -> Any:
@@ -442,19 +440,16 @@ def as_called(traced: Traced) -> tuple[Lowered, Compiled]:
     """Return the stages that a call goes through; what calls have made is not made again."""
     target = traced._target()
     options = traced.options
-    executable = executable_for(
+    platform = platform_of(devices_of(target)[0])
+    executable = compiled_once(
         traced.program,
         target,
-        name=traced.fun_name,
-        donated=options.donated,
-        keep_unused=options.keep_unused,
+        lowering_conditions(options.donated, options.keep_unused),
+        lambda: traced._lowered(platform, target),
         compiler_options=options.compiler_options,
         function_id=options.function_id,
-        names=options.names,
     )
-    programs = {platform_of(devices_of(target)[0]): executable.lowered}
-    conditions = lowering_conditions(options.donated, options.keep_unused)
-    return Lowered(traced, programs, target, conditions), Compiled(traced, executable)
+    return Lowered(traced, {platform: executable.lowered}, target), Compiled(traced, executable)
 
 
 def _checked_dialect(dialect: str | None) -> str:
