@@ -29,6 +29,7 @@ from jxkernel.higher_order.named_operations import (
     polynomial,
     polynomial_p,
 )
+from jxkernel.higher_order.ragged_all_to_all import ragged_all_to_all, ragged_all_to_all_p
 from jxkernel.higher_order.reductions import reduce_p, reduce_window_p, select_and_scatter_p
 from jxkernel.higher_order.scan import scan_p
 from jxkernel.higher_order.tiling import tile, tile_p, unstack, unstack_p
@@ -37,7 +38,6 @@ from jxkernel.lax import linalg
 from jxkernel.primitives.collective.all_gather import *
 from jxkernel.primitives.collective.all_to_all import *
 from jxkernel.primitives.collective.psum import *
-from jxkernel.primitives.collective.ragged_all_to_all import ragged_all_to_all
 from jxkernel.primitives.collective.starting import psum_scatter_start
 from jxkernel.primitives.contraction.dot_general import *
 from jxkernel.primitives.contraction.precision import *

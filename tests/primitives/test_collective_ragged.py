@@ -87,3 +87,23 @@ def test_arguments_that_do_not_fit_are_refused_by_name(place, value, error, mess
     args[place] = value
     with pytest.raises(error, match=f"ragged_all_to_all: {message}"):
         jx.vmap(exchange, axis_name="i")(*args)
+
+
+def test_programs_show_it_by_its_name_and_are_transformed(eight_devices):
+    types = [jx.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in (SENT, INTO, *GIVEN)]
+    jaxpr = jx.make_jaxpr(exchange, axis_env=[("i", COUNT)])(*types)
+    assert [eqn.primitive for eqn in jaxpr.eqns] == [lax.ragged_all_to_all_p]
+    mesh = jx.sharding.Mesh(eight_devices[:COUNT], "i")
+
+    def local(sent: Any, *args: Any) -> Any:
+        def loss(sent: Any) -> Any:
+            return (exchange(sent[0], *[arg[0] for arg in args]) ** 2).sum()
+
+        return jx.grad(loss)(sent)
+
+    slope = jx.jit(jx.shard_map(local, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+    is_sent = np.arange(ROWS) < SIZES.sum(1)[:, None]
+    expected = 2 * SENT * is_sent[..., None]
+    np.testing.assert_allclose(slope(SENT, INTO, *GIVEN), expected, rtol=1e-6)
+    inner = jx.vmap(jx.jit(exchange), axis_name="i")  # a program that is mapped after it was made
+    np.testing.assert_array_equal(jx.jit(inner)(SENT, INTO, *GIVEN), exchanged(SENT))

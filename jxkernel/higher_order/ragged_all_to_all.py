@@ -2,19 +2,27 @@
 
 XLA has this collective for some accelerators only.  Here it is made of others, so that it runs
 anywhere and has every transform: all members' rows are gathered, and each takes what is for it.
+In programs it stands by its own name.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from jxkernel.core.avals import abstractify, rank_of, shape_of
+from jxkernel.core.axes import axis_environment, bound_axis_size, extend_axes
+from jxkernel.core.jaxpr import Value
 from jxkernel.dtypes import issubdtype
 from jxkernel.primitives.collective.all_gather import all_gather
 from jxkernel.primitives.collective.psum import (
     AxisNames,
+    Groups,
     axis_index,
     checked_groups,
+    named_params,
     names_of,
     size_of,
 )
@@ -30,19 +38,20 @@ from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
 from jxkernel.primitives.reduction.reduce import argmax, reduce_or
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import reshape
+from jxkernel.transforms.composed import Composed
 
-__all__ = ["ragged_all_to_all"]
+__all__ = ["ragged_all_to_all", "ragged_all_to_all_p"]
 
 _INT32 = np.dtype(np.int32)
 
 
 def ragged_all_to_all(
-    operand: Any,
-    output: Any,
-    input_offsets: Any,
-    send_sizes: Any,
-    output_offsets: Any,
-    recv_sizes: Any,
+    operand: Value,
+    output: Value,
+    input_offsets: Value,
+    send_sizes: Value,
+    output_offsets: Value,
+    recv_sizes: Value,
     *,
     axis_name: AxisNames,
     axis_index_groups: Any = None,
@@ -83,11 +92,40 @@ def ragged_all_to_all(
     names = names_of(axis_name)
     size = size_of(names)
     groups = checked_groups("ragged_all_to_all", axis_index_groups, size, equal=True)
-    count = len(groups[0]) if groups else size
-    _check(operand, output, (input_offsets, send_sizes, output_offsets, recv_sizes), count)
+    integers = (input_offsets, send_sizes, output_offsets, recv_sizes)
+    _check(operand, output, integers, len(groups[0]) if groups else size)
+    return ragged_all_to_all_p.bind(
+        *agreeing([operand, output, *integers]),
+        axis_name=names,
+        axis_sizes=tuple([bound_axis_size(name) for name in names]),
+        axis_index_groups=groups,
+    )
+
+
+def _exchanged(
+    *args: Value,
+    axis_name: tuple[Any, ...],
+    axis_sizes: tuple[int, ...],
+    axis_index_groups: Groups,
+) -> Any:
+    """Bind the names where they are not: while a program that has the collective is transformed."""
+    bound = {name for name, _ in axis_environment()[0]}
+    axes = [pair for pair in zip(axis_name, axis_sizes, strict=True) if pair[0] not in bound]
+    with extend_axes(axes):
+        return _received(args, axis_name, axis_index_groups)
+
+
+ragged_all_to_all_p = Composed("ragged_all_to_all", _exchanged)
+ragged_all_to_all_p.axis_names = named_params
+
+
+def _received(args: Sequence[Value], names: tuple[Any, ...], groups: Groups) -> Any:
+    """Return the output with the rows received, made of other collectives."""
+    operand, output, input_offsets, send_sizes, output_offsets, _ = args
+    count = len(groups[0]) if groups else size_of(names)
     me = _place(names, groups)
 
-    def gathered(x: Any) -> Any:
+    def gathered(x: Value) -> Any:
         return all_gather(x, names, axis_index_groups=groups)
 
     begin, sizes, put = [
@@ -109,7 +147,7 @@ def ragged_all_to_all(
     return select(taken, received, output)
 
 
-def _place(names: tuple[Any, ...], groups: tuple[tuple[int, ...], ...] | None) -> Any:
+def _place(names: tuple[Any, ...], groups: Groups) -> Any:
     """Return which member of its group this is."""
     index = axis_index(names)
     if groups is None:
@@ -120,14 +158,14 @@ def _place(names: tuple[Any, ...], groups: tuple[tuple[int, ...], ...] | None) -
     return dynamic_index_in_dim(places, index, 0, keepdims=False)
 
 
-def _at(x: Any, rows: Any) -> Any:
+def _at(x: Value, rows: Value) -> Any:
     """Return rows of an array; of one that is not there the nearest."""
     numbers = GatherDimensionNumbers(tuple(range(1, rank_of(x))), (0,), (0,))
     indices = reshape(rows, (*shape_of(rows), 1))
     return gather(x, indices, numbers, (1, *shape_of(x)[1:]), mode="clip")
 
 
-def _check(operand: Any, output: Any, integers: tuple[Any, ...], count: int) -> None:
+def _check(operand: Value, output: Value, integers: tuple[Any, ...], count: int) -> None:
     names = ("input_offsets", "send_sizes", "output_offsets", "recv_sizes")
     for name, value in zip(names, integers, strict=True):
         aval = abstractify(value)
