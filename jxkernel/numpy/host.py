@@ -105,29 +105,45 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
 
-def fromfile(*args: Any, **kwargs: Any) -> Any:
-    """Refuse: reading raw files is NumPy's; write ``asarray(numpy.fromfile(...))``.
+def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> Any:
+    """Return the numbers of a file as an array.
+
+    Args:
+      file: a path, or an open file.
+      dtype: the dtype of the numbers in it.
+      count: how many to read; -1 for all.
+      sep: what separates them in a text; of none the file holds the numbers' bytes.
+      offset: how many bytes to leave out first.
 
     Raises:
-      NotImplementedError: always.
+      OSError: it cannot be read.
 
-    >>> jnp.fromfile("numbers.bin")
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: jnp.fromfile: write jnp.asarray(np.fromfile(...))
+    In a function under ``jit`` it is read once, when the function is traced.
+
+    >>> import tempfile, numpy as np
+    >>> with tempfile.TemporaryFile() as file:
+    ...     np.array([1, 2, 3], np.int16).tofile(file)
+    ...     position = file.seek(0)
+    ...     jnp.fromfile(file, jnp.int16, offset=2)
+    Array([2, 3], dtype=int16)
     """
-    raise NotImplementedError("jnp.fromfile: write jnp.asarray(np.fromfile(...))")
+    return asarray(np.fromfile(file, dtypes.as_dtype(dtype), count, sep, offset))
 
 
-def fromiter(*args: Any, **kwargs: Any) -> Any:
-    """Refuse: an iterator runs on the host; write ``asarray(numpy.fromiter(...))``.
+def fromiter(iter: Any, dtype: Any, count: int = -1) -> Any:
+    """Return what an iterator gives as an array.
+
+    Args:
+      iter: an iterable of numbers.
+      dtype: their dtype.
+      count: how many to take; -1 for all.
 
     Raises:
-      NotImplementedError: always.
+      ValueError: there are fewer; one is traced (``jnp.stack`` takes a list of such).
 
-    >>> jnp.fromiter(iter([1, 2]), int)
-    Traceback (most recent call last):
-        ...
-    NotImplementedError: jnp.fromiter: write jnp.asarray(np.fromiter(...))
+    In a function under ``jit`` it is asked once, when the function is traced.
+
+    >>> jnp.fromiter((n * n for n in range(4)), int)
+    Array([0, 1, 4, 9], dtype=int32)
     """
-    raise NotImplementedError("jnp.fromiter: write jnp.asarray(np.fromiter(...))")
+    return asarray(np.fromiter(iter, dtypes.as_dtype(dtype), count))

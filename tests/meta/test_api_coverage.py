@@ -28,7 +28,12 @@ def test_reasons_are_sentences() -> None:
 @pytest.fixture
 def other_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     names, refusals = tmp_path / "names.json", tmp_path / "refusals.json"
-    modules = {"": ["jit"], "numpy": ["sin", "nowhere", "fromfile"], "gone.module": ["a", "b"]}
+    modules = {
+        "": ["jit"],
+        "numpy": ["sin", "nowhere"],
+        "experimental.pallas.triton": ["load"],
+        "gone.module": ["a", "b"],
+    }
     names.write_text(json.dumps({"version": "1", "modules": modules}))
     refusals.write_text("{}")
     monkeypatch.setattr(api_coverage, "NAMES", names)
@@ -52,4 +57,4 @@ def test_a_lost_name_and_one_that_came_are_noticed(other_names: Path) -> None:
     assert "**Refused**: `a`, `b`: Another." in page
     assert "`jit`" in page
     # What only raises counts as refused, for the reason that it gives itself.
-    assert "**Refused**: `fromfile`: " in page
+    assert "**Refused**: `load`: " in page

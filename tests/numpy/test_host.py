@@ -35,7 +35,14 @@ def test_text_is_numpys():
         assert "0.33" in jnp.array_repr(jnp.float32([1 / 3]))
 
 
-@pytest.mark.parametrize("name", ["fromfile", "fromiter"])
-def test_reading_from_outside_says_what_to_write(name):
-    with pytest.raises(NotImplementedError, match=rf"jnp\.asarray\(np\.{name}\(\.\.\.\)\)"):
-        getattr(jnp, name)([1.0], np.float32)
+def test_files_and_iterators_are_read(tmp_path):
+    path = tmp_path / "numbers"
+    np.arange(5, dtype=np.int16).tofile(path)
+    assert jnp.fromfile(path, jnp.int16, 2, offset=2).tolist() == [1, 2]
+    np.array(1.5, jnp.bfloat16).tofile(path)
+    assert jnp.fromfile(path, jnp.bfloat16).tolist() == [1.5]
+    path.write_text("1.5, 2.5")
+    assert jnp.fromfile(path, sep=",").tolist() == [1.5, 2.5]
+    assert jx.jit(lambda: jnp.fromiter(iter([1, 2, 3]), float, 2))().tolist() == [1, 2]
+    with pytest.raises(ValueError, match="setting an array element"):
+        jx.jit(lambda x: jnp.fromiter([x], float))(1.0)
