@@ -66,6 +66,7 @@ __all__ = [
     "array_result_handler",
     "batched_block_until_ready",
     "batched_device_put",
+    "c_api_topology",
     "computation_of",
     "deserialize_portable_artifact",
     "dlpack_to_buffer",
@@ -195,6 +196,7 @@ refine_polymorphic_shapes: Any = _jax.mlir.refine_polymorphic_shapes
 serialize_portable_artifact: Any = _jax.mlir.serialize_portable_artifact
 XlaLayout: Any = xla_client.Layout
 make_cpu_client: Any = xla_client.make_cpu_client
+c_api_topology: Any = _jax.get_default_c_api_topology
 make_c_api_client: Any = xla_client.make_c_api_client
 load_plugin: Any = xla_client.load_pjrt_plugin_dynamically
 initialize_plugin: Any = xla_client.initialize_pjrt_plugin

@@ -19,11 +19,20 @@ from jxkernel.tree import physical
 __all__ = [
     "create_device_mesh",
     "create_hybrid_device_mesh",
+    "device_kind_handler_dict",
     "make_array_from_callback",
     "make_array_from_process_local_data",
     "make_array_from_single_device_arrays",
     "make_mesh",
 ]
+
+
+device_kind_handler_dict: dict[str, Callable[..., Any]] = {}
+"""By ``device_kind``: a function that arranges devices of that kind for a mesh.
+
+It is called as ``(mesh_shape, devices, contiguous_submeshes=...)`` and returns the devices in an
+array of that shape, or None to leave them in their order.
+"""
 
 
 def make_mesh(
@@ -34,6 +43,9 @@ def make_mesh(
     devices: Sequence[Any] | None = None,
 ) -> Mesh:
     """Return a mesh of the first devices at hand, in their order.
+
+    For devices of a kind in ``mesh_utils.device_kind_handler_dict`` the function there arranges
+    them.
 
     Args:
       axis_sizes: the sizes of the axes.
@@ -61,10 +73,21 @@ def make_mesh(
             f"{sizes}: on the CPU, ask for more with "
             f"jxkernel.config.update('jax_num_cpu_devices', {count})"
         )
-    chosen = np.empty(count, dtype=object)
-    chosen[:] = available[:count]
+    arranged = _arranged(sizes, available[:count])
     kinds = AxisType.Explicit if axis_types is None else axis_types
-    return Mesh(chosen.reshape(sizes), axis_names, kinds)
+    return Mesh(arranged, axis_names, kinds)
+
+
+def _arranged(sizes: tuple[int, ...], devices: list[Any], contiguous: bool = False) -> Any:
+    """Return devices arranged in an array of some sizes, as many as it has places."""
+    handler = device_kind_handler_dict.get(devices[-1].device_kind) if devices else None
+    if handler is not None:
+        arranged = handler(sizes, devices, contiguous_submeshes=contiguous)
+        if arranged is not None:
+            return arranged
+    whole = np.empty(len(devices), dtype=object)
+    whole[:] = devices
+    return whole.reshape(sizes)
 
 
 def create_device_mesh(
@@ -79,8 +102,9 @@ def create_device_mesh(
     Args:
       mesh_shape: the sizes of the axes; their product is the number of devices.
       devices: the devices; all of the default platform.
-      contiguous_submeshes: accepted; devices stand in their order.
-      allow_split_physical_axes: accepted; likewise.
+      contiguous_submeshes: given to what ``device_kind_handler_dict`` has for such devices;
+        without, they stand in their order.
+      allow_split_physical_axes: accepted; nothing is split.
 
     Raises:
       ValueError: there are more or fewer devices than the shape has places.
@@ -96,7 +120,7 @@ def create_device_mesh(
             f"create_device_mesh: a mesh of shape {tuple(mesh_shape)} takes {prod(mesh_shape)} "
             f"devices, got {len(given)}"
         )
-    return np.array(given, dtype=object).reshape(tuple(mesh_shape))
+    return _arranged(tuple(mesh_shape), given, contiguous_submeshes)
 
 
 def create_hybrid_device_mesh(

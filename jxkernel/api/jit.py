@@ -67,6 +67,7 @@ from jxkernel.higher_order.jit import call as call_program
 from jxkernel.higher_order.references import CapturedReferences, Ref, bind, check_distinct, staging
 from jxkernel.records import record
 from jxkernel.runtime import (
+    clear_registered_caches,
     drop_stale_cpu,
     local_devices,
     own_array,
@@ -860,6 +861,7 @@ def clear_caches() -> None:
     # callables that are gone, for the next ``jit`` of the same function.
     _CACHE.clear_all()
     _CACHE.clear()
+    clear_registered_caches()
 
 
 def _cpu_devices_changed() -> None:

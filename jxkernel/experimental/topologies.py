@@ -1,11 +1,11 @@
 """The devices that programs are compiled for, as one thing."""
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from jxkernel.api.global_arrays import create_device_mesh
 from jxkernel.records import record
-from jxkernel.runtime import devices
+from jxkernel.runtime import device_topology, devices
 from jxkernel.sharding import Mesh
 
 __all__ = ["TopologyDescription", "get_attached_topology", "get_topology_desc", "make_mesh"]
@@ -37,17 +37,22 @@ def get_attached_topology(platform: str | None = None) -> TopologyDescription:
 
 def get_topology_desc(
     topology_name: str = "", platform: str | None = None, **kwargs: Any
-) -> NoReturn:
-    """Refuse: programs are compiled for devices that are here, and lowered for others.
+) -> TopologyDescription:
+    """Return devices that need not be here, to make meshes of and to lower programs for.
+
+    Args:
+      topology_name: which devices, as the platform names them, ``"v5e:2x2"``.
+      platform: its name; ``"tpu"`` where not given.
+      **kwargs: options of the platform.
 
     Raises:
-      NotImplementedError: always.
+      NotImplementedError: the platform describes no devices but those that are here: the CPU.
+      RuntimeError: its plugin is not installed, or does not load.
+
+    A package describes those of its platform by ``register_backend_factory(make_topology=...)``.
     """
-    raise NotImplementedError(
-        f"get_topology_desc({topology_name!r}, {platform!r}): programs are compiled for devices "
-        "that are here. For devices to come, give jit shardings over an AbstractMesh and lower for "
-        'their platform, jit(f).trace(...).lower(lowering_platforms=("tpu",)), or export f'
-    )
+    topology = device_topology(platform or "tpu", topology_name, kwargs)
+    return TopologyDescription(list(topology._make_compile_only_devices()))
 
 
 def make_mesh(

@@ -5,7 +5,12 @@ from typing import Any
 from jxkernel.api.jit import clear_caches as clear_in_memory_compilation_cache
 from jxkernel.compile.placement import free_compile_options as get_compile_options
 from jxkernel.runtime import backend as get_backend
-from jxkernel.runtime import backends, clear_backends
+from jxkernel.runtime import (
+    backends,
+    clear_backends,
+    register_backend_cache,
+    register_backend_factory,
+)
 from jxkernel.runtime import default_device as get_default_device
 
 __all__ = [
@@ -16,6 +21,8 @@ __all__ = [
     "get_backend",
     "get_compile_options",
     "get_default_device",
+    "register_backend_cache",
+    "register_backend_factory",
 ]
 
 

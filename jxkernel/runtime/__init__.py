@@ -20,6 +20,7 @@ from jxkernel.runtime.arrays import (
     value_of,
     wait_for,
 )
+from jxkernel.runtime.caches import clear_registered_caches, register_backend_cache
 from jxkernel.runtime.clients import (
     Backend,
     backend,
@@ -27,11 +28,13 @@ from jxkernel.runtime.clients import (
     clear_backends,
     default_device,
     default_platform,
+    device_topology,
     drop_stale_cpu,
     former_clients,
     is_current,
     platform_of,
     plugin_states,
+    register_backend_factory,
 )
 from jxkernel.runtime.failures import exception_behind, surfacing, unseen_failures
 from jxkernel.runtime.multiprocess import forget, join, joined, leave, serve
@@ -86,11 +89,13 @@ __all__ = [
     "backends",
     "block_until_ready",
     "clear_backends",
+    "clear_registered_caches",
     "default_backend",
     "default_device",
     "default_platform",
     "device_count",
     "device_put_single",
+    "device_topology",
     "devices",
     "drop_stale_cpu",
     "effects_barrier",
@@ -122,6 +127,8 @@ __all__ = [
     "process_count",
     "process_index",
     "process_indices",
+    "register_backend_cache",
+    "register_backend_factory",
     "serve",
     "settle",
     "shard_argument",

@@ -39,12 +39,7 @@ def start_plugin(plugin: Plugin) -> Any:
     Raises:
       PluginError: versions do not agree, the library does not load, or there is no such device.
     """
-    plugin.check_versions()
-    library = plugin.library()
-    if plugin.platform == "tpu":
-        # Off a TPU libtpu asks a cloud's metadata server, for minutes, unless told not to.
-        os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
-        os.environ.setdefault("TPU_LIBRARY_PATH", library)
+    library = _library(plugin)
     try:
         interface = _load(plugin.platform, library)
         if plugin.kernels is not None:
@@ -64,6 +59,30 @@ def start_plugin(plugin: Plugin) -> Any:
             f"{type(error).__name__}: {reason[0] if reason else 'no reason given'}"
             f"{_NO_GPU if unseen else ''}"
         ) from error
+
+
+def _library(plugin: Plugin) -> str:
+    """Return the path of a plugin's library, whose versions agree.
+
+    Raises:
+      PluginError: they do not, or there is none.
+    """
+    plugin.check_versions()
+    library = plugin.library()
+    if plugin.platform == "tpu":
+        # Off a TPU libtpu asks a cloud's metadata server, for minutes, unless told not to.
+        os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
+        os.environ.setdefault("TPU_LIBRARY_PATH", library)
+    return library
+
+
+def load_interface(plugin: Plugin) -> None:
+    """Load a plugin's library, for what it knows without a device.
+
+    Raises:
+      PluginError: versions do not agree, or there is no library.
+    """
+    _load(plugin.platform, _library(plugin))
 
 
 def _load(platform: str, library: str) -> Any:

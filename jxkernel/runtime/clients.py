@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from jxkernel import config
-from jxkernel._jaxlib import SingleDeviceSharding, make_cpu_client
+from jxkernel._jaxlib import SingleDeviceSharding, c_api_topology, make_cpu_client
 from jxkernel._lazy import late_function
+from jxkernel.records import record
+from jxkernel.runtime.caches import clear_registered_caches
 from jxkernel.runtime.multiprocess import joined, make_joined_cpu
 from jxkernel.runtime.plugins import (
     PluginError,
@@ -31,14 +34,17 @@ __all__ = [
     "clear_backends",
     "default_device",
     "default_platform",
+    "device_topology",
     "drop_stale_cpu",
     "former_clients",
     "is_current",
     "platform_of",
     "plugin_states",
+    "register_backend_factory",
     "sharding_on",
 ]
 
+load_interface = late_function("jxkernel.runtime.accelerators", "load_interface")
 start_plugin = late_function("jxkernel.runtime.accelerators", "start_plugin")
 
 Backend = Any
@@ -50,6 +56,98 @@ _former: list[Any] = []
 """Clients of another number of devices than is wanted now, while arrays of theirs are alive."""
 _asked: dict[str, int] = {}
 _failed: dict[str, PluginError] = {}
+
+
+@record()
+class Factory:
+    """What makes the client of a platform that somebody registered.
+
+    Attributes:
+      make: makes the client.
+      priority: the default platform is the one with the greatest, where none is asked for and one
+        has more than the CPU's 0.
+      fail_quietly: whether such a platform is passed over where ``make`` fails.
+      make_topology: gives jaxlib's description of devices by a name, or None.
+    """
+
+    make: Callable[[], Any]
+    priority: int
+    fail_quietly: bool
+    make_topology: Callable[..., Any] | None
+
+
+_factories: dict[str, Factory] = {}
+
+
+def register_backend_factory(
+    name: str,
+    factory: Callable[[], Any],
+    *,
+    priority: int = 0,
+    fail_quietly: bool = True,
+    experimental: bool = False,
+    make_topology: Callable[..., Any] | None = None,
+    c_api: Any = None,
+) -> None:
+    """Give a platform of a name a function that makes its client, at the first use.
+
+    Args:
+      name: what the platform is asked for by: ``devices(name)``.
+      factory: gives a PJRT client of jaxlib.
+      priority: where no platform is asked for, the one with the greatest is the default; the CPU
+        has 0, and comes first among equals.
+      fail_quietly: whether a platform that would be the default is passed over where ``factory``
+        raises.
+      experimental: accepted; nothing is said of it.
+      make_topology: gives jaxlib's ``DeviceTopology`` for a name of one and options, for
+        ``experimental.topologies.get_topology_desc``.
+      c_api: accepted; the client knows its interface.
+
+    Raises:
+      RuntimeError: a client of that name runs already.
+
+    >>> from jaxlib import xla_client
+    >>> import jxkernel as jx
+    >>> from jxkernel.extend import backend
+    >>> backend.register_backend_factory("two", lambda: xla_client.make_cpu_client(num_devices=2))
+    >>> len(jx.devices("two"))
+    2
+    """
+    with _lock:
+        if name in _clients:
+            raise RuntimeError(
+                f"register_backend_factory: a client of {name!r} runs already; register it before "
+                "its first use, or call jxkernel.extend.backend.clear_backends()"
+            )
+        _factories[name] = Factory(factory, priority, fail_quietly, make_topology)
+        _found_platform.cache_clear()
+
+
+def device_topology(platform: str, name: str, options: Mapping[str, Any]) -> Any:
+    """Return jaxlib's description of devices that need not be here.
+
+    Args:
+      platform: the platform.
+      name: which devices, as the platform names them.
+      options: what else it takes.
+
+    Raises:
+      NotImplementedError: the platform describes none.
+      RuntimeError: no plugin of it is installed, or it does not load.
+    """
+    factory = _factories.get(platform)
+    if factory is not None and factory.make_topology is not None:
+        return factory.make_topology(name, **options)
+    if factory is not None or platform == "cpu":
+        raise NotImplementedError(
+            f"topology not implemented for {platform}: register_backend_factory takes "
+            "make_topology=; get_attached_topology() has the devices that are here"
+        )
+    plugin = find_plugin(platform)
+    if plugin is None:
+        raise RuntimeError(_unknown(platform))
+    load_interface(plugin)
+    return c_api_topology(platform, name, options)
 
 
 def _make_cpu() -> Any:
@@ -85,6 +183,9 @@ def _start(name: str) -> Any:
     with _lock:
         if name in _clients:
             return _clients[name]
+        if name in _factories:
+            client = _clients[name] = _factories[name].make()
+            return client
         if name == "cpu":
             client = _clients[name] = _make_cpu()
             return client
@@ -104,7 +205,8 @@ def _start(name: str) -> Any:
 
 
 def _unknown(name: str) -> str:
-    known = ", ".join(["cpu", *dict.fromkeys([one.platform for one in installed_plugins()])])
+    plugins = [one.platform for one in installed_plugins()]
+    known = ", ".join(dict.fromkeys(["cpu", *_factories, *plugins]))
     install = how_to_install(name)
     advice = f" Its plugin is not installed: {install}" if install else ""
     return f"Unknown backend {name!r}: this process can use {known}.{advice}"
@@ -118,7 +220,14 @@ def default_platform() -> str:
 
 @cache
 def _found_platform() -> str:
-    """Return the first accelerator that the machine has and that starts; else the CPU."""
+    """Return what was registered to be before the CPU, else an accelerator; else the CPU.
+
+    Each only where it starts.
+    """
+    first = sorted(_factories, key=lambda name: -_factories[name].priority)
+    for name in [one for one in first if _factories[one].priority > 0]:
+        if _starts(name):
+            return name
     for name in hinted_platforms():
         if find_plugin(name) is None:
             continue
@@ -129,6 +238,20 @@ def _found_platform() -> str:
             continue
         return name
     return "cpu"
+
+
+def _starts(name: str) -> bool:
+    """Whether the client of a registered platform can be made, or what that raises is to be said.
+
+    What a foreign factory raises may be anything.
+    """
+    try:
+        backend(name)
+    except Exception:
+        if not _factories[name].fail_quietly:
+            raise
+        return False
+    return True
 
 
 def platform_of(device: Any) -> str:
@@ -178,6 +301,7 @@ def former_clients(platform: str) -> list[Any]:
 
 def clear_backends() -> None:
     """Drop every client; arrays on them stay alive, new work makes new clients."""
+    clear_registered_caches()
     with _lock:
         _clients.clear()
         _asked.clear()

@@ -19,8 +19,3 @@ def test_programs_are_compiled_for_meshes_of_what_is_here(eight_devices):
     assert compiled.input_shardings[0][0] == lies
     with pytest.raises(ValueError, match="devices"):
         topologies.make_mesh(here, (3,), ("x",))
-
-
-def test_topologies_of_elsewhere_are_refused():
-    with pytest.raises(NotImplementedError, match=r"lower\(lowering_platforms=\(\"tpu\",\)\)"):
-        topologies.get_topology_desc("v5e:2x2", platform="tpu")
