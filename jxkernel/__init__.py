@@ -30,6 +30,8 @@ with _collector.paused():
     from jxkernel.api.vectorize import vmap
     from jxkernel.compile import EvalTrace, ShapeDtypeStruct, watch_executions
     from jxkernel.config import (
+        allow_f16_reductions,
+        auto_pcast,
         check_tracer_leaks,
         checking_leaks,
         config,
@@ -51,6 +53,7 @@ with _collector.paused():
         no_tracing,
         numpy_dtype_promotion,
         numpy_rank_promotion,
+        remove_size_one_mesh_axis_from_type,
         softmax_custom_jvp,
         threefry_partitionable,
     )
@@ -110,8 +113,10 @@ __all__ = [
     "ad",
     "ad_checkpoint",
     "alias",
+    "allow_f16_reductions",
     "array_garbage_collection_guard",
     "assert_max_traces",
+    "auto_pcast",
     "benchmark",
     "block_until_ready",
     "check_tracer_leaks",
@@ -216,6 +221,7 @@ __all__ = [
     "random",
     "ref",
     "remat",
+    "remove_size_one_mesh_axis_from_type",
     "reshard",
     "scipy",
     "set_mesh",

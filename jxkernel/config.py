@@ -30,6 +30,8 @@ __all__ = [
     "Settings",
     "State",
     "UserContext",
+    "allow_f16_reductions",
+    "auto_pcast",
     "check_static_indices",
     "check_tracer_leaks",
     "checking_leaks",
@@ -58,6 +60,7 @@ __all__ = [
     "loop_unrolling",
     "make_user_context",
     "module_passes",
+    "no_collectives",
     "no_execution",
     "no_tracing",
     "num_cpu_devices",
@@ -72,6 +75,7 @@ __all__ = [
     "post_hook",
     "progress_display",
     "random_seed_offset",
+    "remove_size_one_mesh_axis_from_type",
     "softmax_custom_jvp",
     "threefry_partitionable",
     "trace_state",
@@ -125,6 +129,14 @@ def _is_device(value: Any) -> bool:
     return value is None or isinstance(value, (str, Device))
 
 
+def _is_set_of_names(value: Any) -> bool:
+    return isinstance(value, (set, frozenset)) and all(map(_is_hashable, value))
+
+
+def _names_from_text(text: str) -> frozenset[str]:
+    return frozenset([name.strip() for name in text.split(",") if name.strip()])
+
+
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
@@ -145,6 +157,7 @@ DEVICE = Kind("a device, the name of a platform such as 'cpu', or None", _is_dev
 
 ANYTHING = Kind("any value", lambda _: True, _text_or_none)
 HASHABLE = Kind("a hashable value", _is_hashable, _text_or_none)
+NAMES = Kind("a set of names, such as {'x'}", _is_set_of_names, _names_from_text)
 
 
 def one_of(*values: str | None) -> Kind:
@@ -305,6 +318,22 @@ def make_user_context(default_value: Any = None) -> UserContext:
     4.0
     """
     return UserContext(default_value)
+
+
+class _NamesState(State):
+    """An option that is a set of names.
+
+    >>> from jxkernel.sharding import no_collectives
+    >>> with no_collectives({"x"}):
+    ...     no_collectives.value
+    frozenset({'x'})
+    """
+
+    __slots__ = ()
+
+    def checked(self, value: Any, source: str = "") -> frozenset[Any]:
+        """Return the names, frozen, for values of options are parts of keys."""
+        return frozenset(super().checked(value, source))
 
 
 class _DisableJit(State):
@@ -522,6 +551,39 @@ softmax_custom_jvp = State(
     False,
     BOOLEAN,
     "Differentiate softmax by a rule that needs its result alone, which programs show as a call.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+allow_f16_reductions = State(
+    "jax_allow_f16_reductions",
+    True,
+    BOOLEAN,
+    "Let reduce_sum take 16-bit floats; off, it refuses them: their sum has few digits.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+auto_pcast = State(
+    "jax_auto_pcast",
+    True,
+    BOOLEAN,
+    "In shard_map, take a value that is the same on all devices to one that varies where they "
+    "meet; off, refuse it, for lax.pcast to say it.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+remove_size_one_mesh_axis_from_type = State(
+    "jax_remove_size_one_mesh_axis_from_type",
+    False,
+    BOOLEAN,
+    "Leave mesh axes of size 1 out of types: they divide nothing, and nothing varies along them.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
+no_collectives = _NamesState(
+    "jax_no_collectives",
+    frozenset(),
+    NAMES,
+    "Refuse what sends data along these explicit mesh axes, by its types.",
     in_jit_key=True,
     in_trace_context=True,
 )
@@ -875,6 +937,10 @@ config = Settings(
     accelerator_memory_fraction,
     accelerator_allocator,
     softmax_custom_jvp,
+    allow_f16_reductions,
+    auto_pcast,
+    remove_size_one_mesh_axis_from_type,
+    no_collectives,
     threefry_partitionable,
     pallas_enable_debug_checks,
     random_seed_offset,

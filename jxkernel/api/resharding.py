@@ -17,7 +17,12 @@ from jxkernel.api.traced import check_callable
 from jxkernel.api.transfer import put_leaf
 from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.trace import Tracer, evaluating
-from jxkernel.primitives.sharding.constraints import beside_others, mesh_cast, reshard_to
+from jxkernel.primitives.sharding.constraints import (
+    beside_others,
+    mesh_cast,
+    require_reshard_allowed,
+    reshard_to,
+)
 from jxkernel.runtime import Array
 from jxkernel.sharding import (
     AxisType,
@@ -80,6 +85,7 @@ def _laid(leaf: Any, sharding: Any) -> Any:
     traced = isinstance(leaf, Tracer) or not evaluating()
     if traced and isinstance(sharding, NamedSharding):
         return reshard_to(leaf, sharding)
+    require_reshard_allowed(leaf, sharding)
     own = getattr(leaf, "sharding", None)
     wanted = beside_others(own, sharding) if isinstance(sharding, NamedSharding) else sharding
     return put_leaf(leaf, wanted)

@@ -17,6 +17,7 @@ from collections.abc import Generator, Hashable, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from jxkernel.config import remove_size_one_mesh_axis_from_type
 from jxkernel.core.avals import abstractify
 from jxkernel.core.trace import state
 from jxkernel.errors import UnboundAxisError
@@ -89,11 +90,17 @@ def extend_axes(
     names = [name for name, _ in axes]
     kept = () if manual and not tracked else [n for n in outer[2] if n not in names]
     _bound.axes, _bound.manual = (*outer[0], *axes), (*outer[1], *names) if manual else outer[1]
-    state.tracked = (*kept, *names) if tracked else tuple(kept)
+    state.tracked = (*kept, *_shown(axes)) if tracked else tuple(kept)
     try:
         yield
     finally:
         _bound.axes, _bound.manual, state.tracked = outer
+
+
+def _shown(axes: Sequence[tuple[Hashable, int]]) -> list[Hashable]:
+    """Return the names of those axes that types may speak of."""
+    least = 2 if remove_size_one_mesh_axis_from_type.value else 0
+    return [name for name, size in axes if size >= least]
 
 
 def inside_shard_map() -> bool:

@@ -31,6 +31,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any, Protocol, runtime_checkable
 
+from jxkernel.config import remove_size_one_mesh_axis_from_type
 from jxkernel.errors import ShardingTypeError
 from jxkernel.sharding.mesh import AxisType
 from jxkernel.sharding.named import NamedSharding
@@ -47,6 +48,7 @@ __all__ = [
     "explicit_axes_of",
     "explicit_sharding_of",
     "listed",
+    "require_no_exchange",
     "require_summed",
     "sharded_results",
 ]
@@ -105,17 +107,25 @@ def explicit_axes_of(mesh: Any) -> frozenset[Any]:
     return frozenset([name for name, kind in pairs if kind is AxisType.Explicit])
 
 
-@lru_cache(maxsize=4096)
 def explicit_sharding_of(sharding: Any, rank: int) -> NamedSharding | None:
     """Return what a sharding says of explicit axes, in the form that types hold; None for nothing.
 
     Args:
       sharding: any sharding; only a ``NamedSharding`` has such axes.
       rank: the rank of the value.
+
+    Under ``remove_size_one_mesh_axis_from_type`` axes of size 1 are left out.
     """
+    return _said_of_explicit_axes(sharding, rank, remove_size_one_mesh_axis_from_type.value)
+
+
+@lru_cache(maxsize=4096)
+def _said_of_explicit_axes(sharding: Any, rank: int, without_ones: bool) -> NamedSharding | None:
     if not isinstance(sharding, NamedSharding):
         return None
     explicit = explicit_axes_of(sharding.mesh)
+    if without_ones:
+        explicit = frozenset([name for name in explicit if sharding.mesh.shape[name] > 1])
     if not explicit:
         return None
     spec = sharding.spec
@@ -241,6 +251,60 @@ def require_summed(avals: Iterable[Any]) -> None:
                 f"and it is not linear in a sum over {listed(aval.unreduced)} that is put off",
                 SUM_FIRST,
             )
+
+
+def require_no_exchange(
+    name: str,
+    avals: Sequence[Any],
+    outs: Sequence[Any],
+    forbidden: Iterable[Any],
+    place: Callable[[], dict[str, Any]],
+) -> None:
+    """Refuse an operation for whose result data go between devices: see ``no_collectives``.
+
+    Args:
+      name: the operation's name.
+      avals: the types of its operands.
+      outs: the types of its results.
+      forbidden: the explicit mesh axes along which none may go.
+      place: gives where in the user's code this is.
+
+    Raises:
+      ShardingTypeError: an axis divides an operand and not a result, or sums over it are made.
+    """
+    for axis in forbidden:
+        why = _exchange(name, axis, avals, outs)
+        if why:
+            operands = ", ".join([aval.short() for aval in avals])
+            raise ShardingTypeError(
+                name,
+                operands,
+                f"and {why}, so data go along {axis!r}, which no_collectives forbids",
+                instead=(
+                    f"put a sum off: out_sharding=P(..., unreduced={{{axis!r}}})",
+                    "or do it outside of the block",
+                ),
+                **place(),
+            )
+
+
+def _exchange(name: str, axis: Any, avals: Sequence[Any], outs: Sequence[Any]) -> str:
+    """Return why data go along a mesh axis; nothing where they do not."""
+    places = {at for aval in avals for at in _places(aval, axis)}
+    summed = any(axis in aval.unreduced for aval in avals)
+    for out in outs:
+        stays = _places(out, axis)
+        if summed and axis not in out.unreduced:
+            return f"the sum over {axis!r} that was put off is made"
+        if places and not stays and axis not in out.unreduced:
+            return f"{axis!r} does not divide the result"
+        if name == "reshard" and places and stays and places.isdisjoint(stays):
+            return f"{axis!r} divides another axis of the result"
+    return ""
+
+
+def _places(aval: Any, axis: Any) -> list[int]:
+    return [at for at, entry in enumerate(aval.entries) if axis in axes_of(entry)]
 
 
 def listed(names: Iterable[Any]) -> str:

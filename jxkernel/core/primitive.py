@@ -38,11 +38,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
+from jxkernel.config import no_collectives, remove_size_one_mesh_axis_from_type
 from jxkernel.core import trace as _trace
 from jxkernel.core.avals import ShapedArray
-from jxkernel.core.explicit_sharding import sharded_results
+from jxkernel.core.explicit_sharding import AS_TYPED, require_no_exchange, sharded_results
 from jxkernel.dtypes import ExtendedDType
-from jxkernel.errors import KeyTypeError, UndefinedRuleError
+from jxkernel.errors import KeyTypeError, ShardingTypeError, UndefinedRuleError
 from jxkernel.source import called_by_user
 
 __all__ = ["Primitive", "Undefined", "clear_primitive_caches"]
@@ -93,6 +94,10 @@ class Primitive:
     """
 
     registry: ClassVar[dict[str, Primitive]] = {}
+    exchanges = True
+    """Of a collective: whether data go between devices, which ``no_collectives`` may forbid."""
+    casts = False
+    """Whether it only changes how a value is divided."""
     performed: Callable[..., Any] | None = None
     """What is done at once, whatever is traced, by those that work on references."""
     takes_key_data: ClassVar[bool] = False
@@ -258,6 +263,12 @@ class Primitive:
             return self._aval_cache[key]
         except KeyError:
             pass
+        settings = no_collectives.value, remove_size_one_mesh_axis_from_type.value
+        plain, key = key, (key, settings)
+        try:
+            return self._aval_cache[key]
+        except KeyError:
+            pass
         varying = divided = extended = False
         for aval in avals:
             varying = varying or bool(aval.vma)
@@ -273,11 +284,33 @@ class Primitive:
         if divided:
             place = _trace.place_in_source
             out = sharded_results(self.name, self.sharding, avals, out, params, place)
+        if settings[0]:
+            self._require_no_exchange(avals, out, params, settings[0])
+        if not divided and self.axis_names is None and self.sharding is not AS_TYPED:
+            key = plain  # the settings change nothing
         if not self.multiple_results or all(_is_plain(value) for value in params.values()):
             if len(self._aval_cache) >= _CACHE_LIMIT:
                 self._aval_cache.clear()
             self._aval_cache[key] = out
         return out
+
+    def _require_no_exchange(
+        self, avals: tuple[ShapedArray, ...], out: Any, params: dict[str, Any], forbidden: Any
+    ) -> None:
+        """Refuse a collective, and results of which data go along forbidden mesh axes.
+
+        Raises:
+          ShardingTypeError: it is such an operation.
+        """
+        place = _trace.place_in_source
+        if self.axis_names is not None and self.exchanges:
+            for name in forbidden.intersection(self.axis_names(params)):
+                operands = ", ".join([aval.short() for aval in avals])
+                why = f"and sends data along {name!r}, which no_collectives forbids"
+                raise ShardingTypeError(self.name, operands, why, **place())
+        if self.sharding is not AS_TYPED or self.casts:
+            outs = out if self.multiple_results else [out]
+            require_no_exchange(self.name, avals, outs, forbidden, place)
 
     def _varying(self, avals: tuple[ShapedArray, ...], out: Any) -> Any:
         """Return result types that vary wherever an argument does."""

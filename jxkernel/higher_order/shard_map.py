@@ -23,6 +23,7 @@ from math import prod
 from typing import Any
 
 from jxkernel._reprs import counted
+from jxkernel.config import remove_size_one_mesh_axis_from_type
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
 from jxkernel.core.explicit_sharding import AS_TYPED, explicit_axes_of, explicit_sharding_of
@@ -101,7 +102,7 @@ def _varying_results(program: ClosedJaxpr, params: dict[str, Any]) -> ClosedJaxp
     A result that is the same on all devices of such an axis stands in the whole once for each of
     them: going backwards the cotangents of these copies are summed.
     """
-    named = [named_axes(spec) for spec in params["out_specs"]]
+    named = [_differing(spec, params["mesh"]) for spec in params["out_specs"]]
     pairs = zip(named, program.out_avals, strict=True)
     if all(axes <= aval.vma for axes, aval in pairs):
         return program
@@ -143,11 +144,19 @@ def local_aval(
     counts = _counts(spec, mesh, aval.ndim)
     return aval.update(
         shape=tuple([s // c for s, c in zip(aval.shape, counts, strict=True)]),
-        vma=aval.vma | named_axes(spec) if check_vma else frozenset(),
+        vma=aval.vma | _differing(spec, mesh) if check_vma else frozenset(),
         explicit_sharding=None
         if aval.explicit_sharding is None
         else _without_axes(aval, named_axes(spec), not check_vma),
     )
+
+
+def _differing(spec: PartitionSpec, mesh: Any) -> frozenset[Any]:
+    """Return the mesh axes along which pieces differ, as types say it."""
+    named = named_axes(spec)
+    if not remove_size_one_mesh_axis_from_type.value:
+        return named
+    return frozenset([name for name in named if mesh.shape[name] > 1])
 
 
 def _without_axes(aval: ShapedArray, names: frozenset[Any], untracked: bool = False) -> Any:
@@ -213,6 +222,7 @@ def _remaining_names(params: dict[str, Any]) -> frozenset[Any]:
 
 
 shard_map_p.axis_names = _remaining_names
+shard_map_p.exchanges = False
 
 
 def _shard_map_effects(*avals: ShapedArray, jaxpr: ClosedJaxpr, **params: Any) -> frozenset[Any]:

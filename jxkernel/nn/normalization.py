@@ -39,8 +39,8 @@ from jxkernel.primitives.elementwise.exponential import exp, log, rsqrt
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.rounding import is_finite
 from jxkernel.primitives.elementwise.select import select
-from jxkernel.primitives.reduction.reduce import peak
-from jxkernel.primitives.shape.broadcast import broadcast_in_dim, reduce_sum
+from jxkernel.primitives.reduction.reduce import peak, sum_widely
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import expand_dims
 from jxkernel.primitives.sharding.constraints import with_out_sharding
 
@@ -71,7 +71,7 @@ def _peak(x: Any, axes: tuple[int, ...]) -> Any:
     """Return the greatest element along axes, held fixed under differentiation."""
     x = stop_gradient(x)
     if not prod(np.shape(x)[axis] for axis in axes):
-        return reduce_sum(x, axes)
+        return sum_widely(x, axes)
     return peak(x, axes)
 
 
@@ -88,7 +88,7 @@ def _softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
     def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Sequence[Any], list[Any]]:
         [y], [t] = value(*primals), tangents
         moved = ops.mul(y, t)
-        return [y], [ops.sub(moved, ops.mul(y, _spread(reduce_sum(moved, axes), y, axes)))]
+        return [y], [ops.sub(moved, ops.mul(y, _spread(sum_widely(moved, axes), y, axes)))]
 
     # Masked elements are 0, so nothing of them moves.  The rule closes over the mask.
     [y] = bind_custom_jvp(value, JvpRule(rule, "softmax"), (), (x,), captures=mask is not None)
@@ -100,7 +100,7 @@ def _shares(x: Any, mask: Any, axes: tuple[int, ...]) -> Any:
     shifted = ops.sub(x, _spread(_peak(x, axes), x, axes))
     weights = _masked(exp(shifted), mask, 0)
     # One division per sum, not per element, in the gradient too.
-    share = ops.div(1, reduce_sum(weights, axes))
+    share = ops.div(1, sum_widely(weights, axes))
     return _masked(ops.mul(weights, _spread(share, x, axes)), mask, 0)
 
 
@@ -127,7 +127,7 @@ def _log_softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
     mask = _mask(where, x)
     x = _masked(x, mask, -np.inf)
     shifted = ops.sub(x, _spread(_peak(x, axes), x, axes))
-    total = reduce_sum(_masked(exp(shifted), mask, 0), axes)
+    total = sum_widely(_masked(exp(shifted), mask, 0), axes)
     return _masked(ops.sub(shifted, _spread(log(total), x, axes)), mask, -np.inf)
 
 
@@ -165,7 +165,7 @@ def _logsumexp(
         weights = ops.mul(_masked(b, mask, 0), weights)
     real = dtype_of(weights) not in dtypes.COMPLEX
     signed = return_sign or (b is not None and real)
-    result, sign = _logarithm(reduce_sum(weights, axes), peak, signed)
+    result, sign = _logarithm(sum_widely(weights, axes), peak, signed)
     if b is not None and not return_sign and real:
         result = select(lt(sign, 0), np.nan, result)
     if keepdims and axes:
@@ -239,7 +239,7 @@ def _logmeanexp(x: Any, where: Any, axes: tuple[int, ...], keepdims: bool) -> An
     mask = _mask(where, x)
     if mask is None:
         return ops.sub(total, dtype.type(np.log(prod(np.shape(x)[axis] for axis in axes))))
-    count = reduce_sum(cast(mask, dtype), axes)
+    count = sum_widely(cast(mask, dtype), axes)
     return ops.sub(total, log(expand_dims(count, axes) if keepdims and axes else count))
 
 

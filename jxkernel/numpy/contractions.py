@@ -33,8 +33,8 @@ from jxkernel.primitives.arguments import (
 from jxkernel.primitives.contraction.dot_general import dot_general
 from jxkernel.primitives.elementwise.arithmetic import mul
 from jxkernel.primitives.elementwise.complex import conj as conjugated
-from jxkernel.primitives.reduction.reduce import reduce_or
-from jxkernel.primitives.shape.broadcast import broadcast_in_dim, reduce_sum
+from jxkernel.primitives.reduction.reduce import reduce_or, sum_widely
+from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import reshape, squeeze
 from jxkernel.primitives.shape.transpose import transpose
 from jxkernel.primitives.sharding.constraints import with_out_sharding
@@ -113,7 +113,7 @@ def _summed(x: Any, labels: Labels, needed: set[Any]) -> tuple[Any, Labels]:
 
 def totalled(x: Any, axes: tuple[int, ...]) -> Any:
     """Return the sum over axes; of booleans, whether one holds."""
-    return reduce_or(x, axes) if dtype_of(x) in dtypes.BOOLEAN else reduce_sum(x, axes)
+    return reduce_or(x, axes) if dtype_of(x) in dtypes.BOOLEAN else sum_widely(x, axes)
 
 
 def _places(labels: Labels, wanted: Sequence[Any]) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from jxkernel.primitives.elementwise.complex import imag as imaginary_part
 from jxkernel.primitives.elementwise.complex import real as real_part
 from jxkernel.primitives.elementwise.exponential import sqrt
 from jxkernel.primitives.elementwise.select import select
-from jxkernel.primitives.shape.broadcast import reduce_sum
+from jxkernel.primitives.reduction.reduce import sum_widely
 from jxkernel.primitives.shape.reshape import reshape
 
 __all__ = ["mean", "std", "var"]
@@ -47,12 +47,12 @@ def _count(shape: tuple[int, ...], where: Any, axes: tuple[int, ...], dtype: Any
         count = product_of(shape[i] for i in axes)
         return cast(count, dtype) if is_symbolic(count) else dtype.type(count)
     mask = broadcast_to_shape(cast(truth(where), np.dtype(bool)), shape)
-    return finished(reduce_sum(cast(mask, dtype), axes), axes, True)
+    return finished(sum_widely(cast(mask, dtype), axes), axes, True)
 
 
 def _mean_of(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
     """Return the mean in the dtype of x, its axes kept."""
-    total = finished(reduce_sum(masked(x, where, 0), axes), axes, True)
+    total = finished(sum_widely(masked(x, where, 0), axes), axes, True)
     return ops.div(total, _count(np.shape(x), where, axes, dtype_of(x)))
 
 
@@ -72,7 +72,7 @@ def mean_function(name: str, counted: Callable[..., Any] = lambda a, where: wher
             result = _mean_of(x, mask, axes)
             result = result if how.keepdims or not axes else reshape(result, _remaining(x, axes))
         else:
-            result = ops.div(reduce_sum(x, axes), _count(np.shape(x), None, axes, dtype_of(x)))
+            result = ops.div(sum_widely(x, axes), _count(np.shape(x), None, axes, dtype_of(x)))
         return cast(result, dtype)
 
     return averaged
@@ -170,7 +170,7 @@ def _variance(
     apart = ops.sub(x, broadcast_to_shape(middle, np.shape(x)))
     # Masked before it is squared: what is left out may be NaN, and has no derivative.
     squares = squared_modulus(masked(apart, where, 0))
-    total = finished(reduce_sum(squares, axes), axes, keepdims or where is not None)
+    total = finished(sum_widely(squares, axes), axes, keepdims or where is not None)
     result = _divided(total, _count(np.shape(x), where, axes, dtype_of(total)), ddof)
     if where is not None and not keepdims:
         return reshape(result, _remaining(x, axes))

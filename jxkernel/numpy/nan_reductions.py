@@ -22,7 +22,7 @@ from jxkernel.numpy.reductions import (
 from jxkernel.primitives.elementwise.arithmetic import add, mul
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction import reduce
-from jxkernel.primitives.shape.broadcast import reduce_sum
+from jxkernel.primitives.reduction.reduce import sum_widely
 
 __all__ = [
     "nanargmax",
@@ -48,7 +48,7 @@ def _present(a: Any, where: Any) -> Any:
     return masked(bitwise_not(isnan(a)), where, np.bool_(False))
 
 
-_nansum = accumulation("nansum", reduce_sum, add, 0, partial(without_nan, value=0))
+_nansum = accumulation("nansum", sum_widely, add, 0, partial(without_nan, value=0))
 _nanprod = accumulation("nanprod", reduce.reduce_prod, mul, 1, partial(without_nan, value=1))
 _nanmax = extreme("nanmax", GREATEST, skip_nan=True)
 _nanmin = extreme("nanmin", LEAST, skip_nan=True)

@@ -27,7 +27,7 @@ from jxkernel.primitives.arguments import canonical_axes, listed
 from jxkernel.primitives.elementwise import arithmetic as ops
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction import reduce
-from jxkernel.primitives.shape.broadcast import reduce_sum
+from jxkernel.primitives.reduction.reduce import sum_widely
 from jxkernel.primitives.shape.reshape import expand_dims
 
 __all__ = [
@@ -180,7 +180,7 @@ def accumulation(
     return accumulated
 
 
-_sum = accumulation("sum", reduce_sum, ops.add, 0)
+_sum = accumulation("sum", sum_widely, ops.add, 0)
 _prod = accumulation("prod", reduce.reduce_prod, ops.mul, 1)
 
 
@@ -411,7 +411,7 @@ def any(
 def _nonzeros(a: Any, how: Along) -> Any:
     axes = reduced_axes("count_nonzero", a, how.axis)
     counted = cast(cast(truth(a), np.dtype(bool)), dtypes.default_int_dtype())
-    return finished(reduce_sum(counted, axes), axes, how.keepdims)
+    return finished(sum_widely(counted, axes), axes, how.keepdims)
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jxkernel._lazy import lazy_names
+from jxkernel.config import no_collectives
 from jxkernel.sharding.mesh import (
     AbstractDevice,
     AbstractMesh,
@@ -42,6 +43,7 @@ __all__ = [
     "get_abstract_mesh",
     "get_mesh",
     "make_single_device_sharding",
+    "no_collectives",
     "reshard",
     "set_mesh",
     "use_abstract_mesh",

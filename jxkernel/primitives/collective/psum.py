@@ -429,6 +429,7 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 axis_index_p = Primitive("axis_index")
 axis_index_p.axis_names = named_params
+axis_index_p.exchanges = False
 
 
 @axis_index_p.def_abstract_eval

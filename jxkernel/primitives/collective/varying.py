@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel._lazy import late_function
+from jxkernel.config import auto_pcast
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.explicit_sharding import AS_TYPED
@@ -114,6 +115,7 @@ def _define_linear(primitive: Primitive, varies: Any, sharding: rules.Rule) -> N
 
 
 _define_linear(pvary_p, _more_axes, rules.Linear(rules.same))
+pvary_p.exchanges = False
 _define_linear(psum_invariant_p, less_axes, rules.Summing(rules.same))
 
 
@@ -152,6 +154,7 @@ def _psum_invariant_transpose(
 
 manual_cast_p.define(sharding=AS_TYPED, jvp=linear_jvp(manual_cast_p))
 manual_cast_p.axis_names = _names
+manual_cast_p.exchanges = False
 manual_cast_p.varies = lambda avals, out, params: out
 
 
@@ -211,13 +214,34 @@ def _manual_cast_batch(
     return manual_cast_p.bind(*args, **params), dims[0]
 
 
+def _require_alike(args: Sequence[Any], axes: frozenset[Hashable]) -> None:
+    """Require that traced arguments vary along the same mesh axes.
+
+    Raises:
+      ValueError: one does not.
+    """
+    for arg in args:
+        if isinstance(arg, Tracer) and arg.aval.vma != axes:
+            missing = tuple(sorted(axes - arg.aval.vma, key=str))
+            raise ValueError(
+                f"{arg.aval.short()} is the same on all devices along {missing}, and meets a value "
+                "that varies along them; with auto_pcast off write jxkernel.lax.pcast(x, "
+                f"{missing}, to='varying')"
+            )
+
+
 def agreeing(args: Sequence[Any]) -> tuple[Any, ...]:
     """Return the arguments of an operation, traced ones varying wherever any of them does.
 
     Constants stay: no derivative flows back to them.
+
+    Raises:
+      ValueError: one must be taken to vary, and ``auto_pcast`` is off.
     """
     found: list[frozenset[Hashable]] = [arg.aval.vma for arg in args if isinstance(arg, Tracer)]
     axes = frozenset[Hashable]().union(*found)
     if not axes:
         return tuple(args)
+    if not auto_pcast.value:
+        _require_alike(args, axes)
     return tuple([vary(arg, axes) if isinstance(arg, Tracer) else arg for arg in args])

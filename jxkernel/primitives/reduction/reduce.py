@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo
 from jxkernel._lazy import late_function
+from jxkernel.config import allow_f16_reductions
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_jvp, zero_scalar
@@ -19,6 +20,7 @@ from jxkernel.primitives.arguments import canonical_axis, integers
 from jxkernel.primitives.elementwise.arithmetic import div, mul
 from jxkernel.primitives.elementwise.bits import bitwise_or
 from jxkernel.primitives.elementwise.compare import eq, ne
+from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.elementwise.select import select_n
 from jxkernel.primitives.indexing.concatenate import concatenate
 from jxkernel.primitives.indexing.slicing import slice_in_dim
@@ -28,6 +30,7 @@ from jxkernel.primitives.shape.broadcast import (
     add_any,
     batch_reduction,
     broadcast_in_dim,
+    is_short_float,
     lower_reduction,
     reduce_sum,
     reduce_sum_p,
@@ -58,12 +61,30 @@ __all__ = [
     "reduce_sum_p",
     "reduce_xor",
     "reduce_xor_p",
+    "sum_widely",
 ]
 
 lower_extreme = late_function("jxkernel.primitives.reduction.extremes", "lower_extreme")
 lower_position = late_function("jxkernel.primitives.reduction.extremes", "lower_position")
 
 NOT_LINEAR = Undefined("it is not linear in its operand")
+
+
+def sum_widely(operand: Any, axes: tuple[int, ...]) -> Any:
+    """Return the sum over axes, of 16-bit floats as ``float32`` where these are not to be summed.
+
+    Args:
+      operand: an array of numbers.
+      axes: the axes.
+
+    ``reduce_sum`` has the same digits: what it refuses under ``allow_f16_reductions(False)`` is to
+    be summed by one who did not say how.
+    """
+    dtype = abstractify(operand).dtype
+    if allow_f16_reductions.value or not is_short_float(dtype):
+        return reduce_sum(operand, axes)
+    wide = reduce_sum(convert_element_type(operand, np.dtype(np.float32)), axes)
+    return convert_element_type(wide, dtype)
 
 
 def _reduction(

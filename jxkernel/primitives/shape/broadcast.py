@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
+from jxkernel.config import allow_f16_reductions
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, sums_put_off
 from jxkernel.core.primitive import Primitive
@@ -32,6 +33,7 @@ __all__ = [
     "filled",
     "filled_like",
     "instantiate",
+    "is_short_float",
     "reduce_sum",
     "reduce_sum_p",
     "sum_to_shape",
@@ -190,7 +192,28 @@ def reduce_sum(operand: Any, axes: tuple[int, ...], *, out_sharding: Any = None)
     axes = integers("reduce_sum", "axes", axes)
     if not axes and is_array(operand):
         return operand
+    if not allow_f16_reductions.value:
+        _refuse_short_floats(operand)
     return reduce_sum_p.bind(operand, axes=axes, **sums_put_off(operand, axes))
+
+
+def is_short_float(dtype: Any) -> bool:
+    """Whether a dtype is one of floats of 16 bits."""
+    return dtype.name in ("float16", "bfloat16")
+
+
+def _refuse_short_floats(operand: Any) -> None:
+    """Refuse to sum 16-bit floats, under ``allow_f16_reductions(False)``.
+
+    Raises:
+      ValueError: the operand is of such.
+    """
+    aval = abstractify(operand)
+    if is_short_float(aval.dtype):
+        raise ValueError(
+            f"reduce_sum got {aval.short()}, and allow_f16_reductions is off: sum it as float32, "
+            "jxkernel.numpy.sum(x), or convert it first"
+        )
 
 
 def reduced_shape(name: str, aval: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ...]:

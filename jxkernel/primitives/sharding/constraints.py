@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo, runtime
+from jxkernel.config import no_collectives
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, manual_axes, putting_off
 from jxkernel.core.explicit_sharding import (
@@ -25,6 +26,7 @@ from jxkernel.core.explicit_sharding import (
     explicit_axes_of,
     explicit_sharding_of,
     listed,
+    require_no_exchange,
 )
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.trace import place_in_source
@@ -51,6 +53,7 @@ __all__ = [
     "mesh_cast_p",
     "puts_off_sums",
     "redivided",
+    "require_reshard_allowed",
     "reshard_like",
     "reshard_p",
     "reshard_to",
@@ -245,6 +248,7 @@ sharding_constraint_p.define(evaluate=_constraint_evaluate)
 # ---------------------------------------------------------------- reshard
 
 reshard_p = Primitive("reshard").define(sharding=AS_TYPED)
+reshard_p.casts = True
 
 
 def reshard_to(x: Any, sharding: Any) -> Any:
@@ -266,7 +270,20 @@ def reshard_to(x: Any, sharding: Any) -> Any:
     sharding.check_compatible_aval(shape_of(x))
     _check_has_sums(x, sharding)
     _check_sums_left(x, sharding)
+    require_reshard_allowed(x, sharding)
     return reshard_p.bind(x, sharding=sharding)
+
+
+def require_reshard_allowed(x: Any, sharding: Any) -> None:
+    """Refuse to divide a value anew where ``no_collectives`` forbids it.
+
+    Raises:
+      ShardingTypeError: data go along such an axis.
+    """
+    if no_collectives.value:
+        aval = abstractify(x)
+        asked = aval.update(explicit_sharding=explicit_sharding_of(sharding, aval.ndim))
+        require_no_exchange("reshard", [aval], [asked], no_collectives.value, place_in_source)
 
 
 def _check_sums_left(x: Any, sharding: NamedSharding) -> None:
@@ -557,6 +574,7 @@ shares_p = Primitive("reshard_sums").define(
 # ---------------------------------------------------------------- mesh_cast
 
 mesh_cast_p = Primitive("mesh_cast").define(sharding=AS_TYPED)
+mesh_cast_p.casts = True
 
 
 def mesh_cast(x: Any, axes: Sequence[Hashable] | None = None) -> Any:
@@ -580,6 +598,9 @@ def mesh_cast(x: Any, axes: Sequence[Hashable] | None = None) -> Any:
     named = [name for entry in aval.entries for name in axes_of(entry)]
     named += sorted(aval.reduced, key=str)
     given = tuple([name for name in named if axes is None or name in axes])
+    if no_collectives.value:
+        cast = _mesh_cast_abstract_eval(aval, axes=given)
+        require_no_exchange("mesh_cast", [aval], [cast], no_collectives.value, place_in_source)
     return mesh_cast_p.bind(x, axes=given) if given else x
 
 
@@ -588,6 +609,18 @@ def without_explicit_sharding(x: Any) -> Any:
     if isinstance(x, (Zero, UndefinedPrimal)):
         return type(x)(x.aval.update(explicit_sharding=None))
     return mesh_cast(summed(x))
+
+
+def _require_kept(name: str, operands: Sequence[Any], sharding: NamedSharding) -> None:
+    """Refuse a result that is divided as asked by sending data along forbidden mesh axes.
+
+    Raises:
+      ShardingTypeError: that is so.
+    """
+    avals = [abstractify(operand) for operand in physical.leaves(tuple(operands))]
+    entries = sharding.spec.partitions
+    asked = ShapedArray((1,) * len(entries), np.dtype(np.float32), sharding=sharding)
+    require_no_exchange(name, avals, [asked], no_collectives.value, place_in_source)
 
 
 def with_out_sharding(
@@ -611,6 +644,10 @@ def with_out_sharding(
     """
     name = getattr(function, "__name__", "")
     sharding = asked_sharding(name, out_sharding, operands)
+    if no_collectives.value:
+        _require_kept(name, operands, sharding)
+        with no_collectives(frozenset()):
+            return with_out_sharding(function, operands, sharding, *args, **params)
     if sharding.spec.unreduced and operands:
         with putting_off(sharding.spec.unreduced):
             out = function(*operands, *args, **params)
