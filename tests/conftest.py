@@ -4,6 +4,7 @@ Environment variables are set at import, before any test module imports jxkernel
 inherited by the kernels and other processes that tests start.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -59,10 +60,27 @@ from jxkernel.sharding import Mesh  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse names that differ from process to process: workers must agree on what there is."""
+    """Mark what a short run leaves out of sampled tables, and refuse names that are addresses.
+
+    Workers must agree on what there is, so no name may differ from process to process.
+    """
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        # The sum of the places in all tables of a test: each row of each table is in some sample.
+        if sampled and sum(item.callspec.indices.values()) % sampled.args[0]:
+            item.add_marker(pytest.mark.slow)
     named = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if named:
         raise pytest.UsageError(f"give these parameters ids: an address is no name: {named}")
+
+
+def pytest_collection_finish() -> None:
+    """Take what pytest keeps of 20,000 tests out of the sight of the garbage collector.
+
+    Each collection, and each search for what holds an array, would walk through it.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -73,6 +91,15 @@ def _executables_from_disk(request: pytest.FixtureRequest) -> Iterator[None]:
         config.update("jax_compilation_cache_dir", SHARED_CACHE)
     yield
     config.update("jax_compilation_cache_dir", before)
+
+
+@pytest.fixture(scope="module")
+def all_objects_in_sight() -> Iterator[None]:
+    """Let the garbage collector see what modules of tests held before the first test ran."""
+    gc.unfreeze()
+    yield
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

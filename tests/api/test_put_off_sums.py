@@ -269,6 +269,7 @@ KEPT = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", KEPT)
 def test_what_is_linear_is_done_before_the_sum(name, explicit):
     function, argument, type_ = KEPT[name]
@@ -404,6 +405,7 @@ GRADIENTS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_through_sums_that_are_put_off(name):
     w = (np.arange(24, dtype=np.float32).reshape(4, 6) % 5) / 4

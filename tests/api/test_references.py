@@ -117,6 +117,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 @pytest.mark.parametrize(("function", "twin"), TWINS.values(), ids=TWINS)
 def test_functions_that_write_are_worth_their_pure_twins(transform, function, twin):

@@ -253,6 +253,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_shares_in_the_program_of_one_device(name):
     function, arguments, type_, wanted = PROGRAMS[name]

@@ -16,6 +16,7 @@ _ANY_ORDER = ("`partition(x, n // 2)`", "`argpartition(x, 10)`", "`eigh`")
 """NumPy may give the same in another order, or with other signs."""
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 def test_operation_computes_what_numpy_does(operation: Operation) -> None:
     found: Any = jx.tree.leaves(setup(operation, 100, load("jxkernel")).run())

@@ -40,6 +40,7 @@ def nest(wrap, depth):
 NESTS = [in_jit, in_the_same_name, in_scan, in_checkpoint]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("wrap", NESTS)
 def test_deep_nests_are_traced_transformed_and_run(wrap):
     function = nest(wrap, DEPTH)
@@ -82,6 +83,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("transform", "shape"), TRANSFORMS.values(), ids=TRANSFORMS)
 def test_long_chains_are_traced_and_lowered(transform, shape):
     def chain(x):

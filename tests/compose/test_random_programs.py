@@ -30,6 +30,7 @@ def each(holds: tuple[Property, ...]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("holds", holds, ids=lambda p: p.__name__)
 
 
+@pytest.mark.sampled(3)
 @each(properties.ANY_ORDER)
 @FEW
 @given(program=programs.programs(most=3))

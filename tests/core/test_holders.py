@@ -4,9 +4,13 @@ import sys
 from collections import deque
 from typing import Any
 
+import pytest
+
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel.core.holders import holders_of
+
+pytestmark = pytest.mark.usefixtures("all_objects_in_sight")
 
 RECENT: deque[Any] = deque(maxlen=4)
 NESTED: dict[str, Any] = {}

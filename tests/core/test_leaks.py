@@ -10,6 +10,8 @@ import jxkernel.numpy as jnp
 from jxkernel import lax
 from jxkernel.errors import LeakError, UnexpectedTracerError
 
+pytestmark = pytest.mark.usefixtures("all_objects_in_sight")
+
 LOG: list = []
 HERE = re.escape(__file__)
 
@@ -69,6 +71,7 @@ HOLDERS = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("function", "message"), HOLDERS)
 @pytest.mark.parametrize("transform", [jx.jit, jx.grad, lambda f: jx.vmap(lambda x: f(x + 0.0))])
 def test_the_holder_is_named(function, message, transform):

@@ -23,6 +23,7 @@ def _along(function, x, terms, order):
     return [one(0.0) for one in found]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "function",
     [

@@ -34,6 +34,7 @@ def call(kernel, out=TEN, **how):
 # ---------------------------------------------------------------- values and transforms
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ROWS)
 def test_kernels_give_what_numpy_does(name):
     function, args, expected = ROWS[name]
@@ -44,6 +45,7 @@ def test_kernels_give_what_numpy_does(name):
     close(jx.jit(function)(*args), found, 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if jx.tree.leaves(row[1])])
 def test_vmap_of_a_kernel_is_the_kernel_for_each_example(name):
     function, args, _ = ROWS[name]
@@ -54,6 +56,7 @@ def test_vmap_of_a_kernel_is_the_kernel_for_each_example(name):
         close(jx.tree.map(lambda y, at=at: y[at], mapped), function(*each[at]))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name",
     [

@@ -51,6 +51,7 @@ def test_gates_are_exchanged():
     assert more[-8:].tolist() == [216, 217, 218, 219, 222, 223, 220, 221]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("layers", "both", "lengths", "first", "sums"),
     [

@@ -44,6 +44,7 @@ def same(found, wanted):
     np.testing.assert_allclose(sparse.todense(found), wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @layouts
 def test_elements_are_stored_and_put_back(dense, how):
     mat = BCOO.fromdense(dense, **how)
@@ -108,6 +109,7 @@ MOVED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MOVED)
 @pytest.mark.parametrize(("dense", "how"), FEW_LAYOUTS)
 def test_operations_give_what_they_give_of_dense_arrays(name, dense, how):
@@ -119,6 +121,7 @@ def test_operations_give_what_they_give_of_dense_arrays(name, dense, how):
     same(operation(stored(dense, **how)), of_dense(dense))
 
 
+@pytest.mark.sampled(2)
 @layouts
 def test_layouts_are_changed(dense, how):
     mat = stored(dense, **how)
@@ -145,6 +148,7 @@ PRODUCTS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("which", ["first", "second", "both"])
 @pytest.mark.parametrize("number", range(len(PRODUCTS)))
 def test_products_are_those_of_dense_arrays(number, which):
@@ -155,6 +159,7 @@ def test_products_are_those_of_dense_arrays(number, which):
     same(jx.jit(lambda a, b: a @ b)(left, right), x @ y)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "numbers",
     [
@@ -507,6 +512,7 @@ def total(x):
     return jnp.sum(jnp.sin(dense))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMED)
 def test_operations_stand_in_programs_by_name(name):
     function, x = NAMED[name]

@@ -120,6 +120,7 @@ def exported() -> export.Exported:
     return export.deserialize(made.serialize())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [1, 5])
 def test_every_operation_gives_at_each_size_what_jit_gives(exported, size):
     x = np.linspace(-1, 2, 4 * size, dtype=np.float32).reshape(size, 4)

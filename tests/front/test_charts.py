@@ -32,6 +32,7 @@ GROUNDS = """() => [...document.querySelectorAll('.js-plotly-plot')].map(
 )"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dark", [False, True])
 def test_charts_have_the_colours_of_the_theme(
     lab: Server, opened: Callable[..., Notebook], dark: bool

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.front.jupyter import PICTURES, Notebook, Server, use_theme
 from tests.front.test_access import THEMES, axe, findings
 from tests.front.test_marks import marks, wait_for_marks
@@ -84,6 +86,7 @@ BY_SPMD = [["a", "T"], ["b", "T"], ["a", "T"], ["b", "T"]]
 BY_JIT = [["doubled", "T"], ["x", "T"], ["doubled", "T"]]
 
 
+@pytest.mark.slow
 def test_cells_of_a_cluster_are_marked_in_their_editors(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:

@@ -6,6 +6,8 @@ controls, rows and panes stand, that none is cut off, and that none covers anoth
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.front.jupyter import Notebook, Server, use_theme
 from tests.front.scenes import CELLS, SCENES, prepare
 
@@ -79,6 +81,7 @@ def looked_at(notebook: Notebook, script: str) -> dict[str, list[str]]:
     return {name: of(notebook).evaluate(script) for name, of in SCENES.items()}
 
 
+@pytest.mark.slow
 def test_scenes_are_laid_out_alike_and_nothing_is_cut_or_covered(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:

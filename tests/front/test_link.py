@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.front.jupyter import READY, Notebook, Server
 
 LOAD = "%load_ext jxkernel"
@@ -61,6 +63,7 @@ def test_a_lost_connection_and_a_kernel_that_died_are_taken_up_again(
     assert notebook.errors == []
 
 
+@pytest.mark.slow
 def test_two_tabs_hear_of_one_kernel_and_a_closed_one_takes_nothing_along(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:
@@ -95,6 +98,7 @@ def test_two_tabs_hear_of_one_kernel_and_a_closed_one_takes_nothing_along(
     assert one.errors == []
 
 
+@pytest.mark.slow
 def test_a_slow_link_drops_events_and_says_how_many(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:
@@ -136,6 +140,7 @@ def test_a_slow_link_drops_events_and_says_how_many(
     assert notebook.errors == []
 
 
+@pytest.mark.slow
 def test_a_notebook_that_was_closed_while_tracing_hears_of_it_when_it_is_opened_again(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:

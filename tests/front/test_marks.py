@@ -3,6 +3,8 @@
 import shutil
 from collections.abc import Callable
 
+import pytest
+
 from tests.front.jupyter import Notebook, Server
 
 OF_NOTEBOOK = "Cannot read properties of undefined (reading 'schema')"
@@ -105,6 +107,7 @@ def test_a_cell_that_ran_is_marked_in_its_editor(
     assert notebook.strangers == []
 
 
+@pytest.mark.slow
 def test_a_saved_notebook_is_marked_in_notebook_7_without_a_kernel(
     lab: Server, notebook_app: Server, opened: Callable[..., Notebook]
 ) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.front.jupyter import READY, Notebook, Server
 from tests.jupyter.test_out_of_memory import LIMIT, NEEDS
 
@@ -37,6 +39,7 @@ def test_a_click_frees_what_it_names_and_runs_the_cell_again(
     assert notebook.errors == []
 
 
+@pytest.mark.slow
 def test_what_was_offered_by_another_kernel_is_not_freed(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:

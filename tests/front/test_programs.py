@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.front.jupyter import Notebook, Server
 
 SETUP = """%load_ext jxkernel
@@ -114,6 +116,7 @@ def test_stages_and_comparisons_are_linked_and_searched(
     assert notebook.errors == []
 
 
+@pytest.mark.slow
 def test_a_program_is_compared_with_another_that_the_kernel_keeps(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:
@@ -130,6 +133,7 @@ def test_a_program_is_compared_with_another_that_the_kernel_keeps(
     assert notebook.errors == []
 
 
+@pytest.mark.slow
 def test_the_rest_of_a_long_program_comes_when_it_is_asked_for(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:

@@ -114,6 +114,7 @@ DRAW = """async ([bundles, format]) => {
 }"""
 
 
+@pytest.mark.slow
 def test_whatever_a_saved_output_holds_something_is_shown_and_nothing_raised(
     lab: Server, opened: Callable[..., Notebook], bundles: dict[str, dict[str, Any]]
 ) -> None:

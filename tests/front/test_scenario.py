@@ -121,6 +121,7 @@ def reopen_without_a_kernel(notebook: Notebook) -> None:
     picture(notebook, "saved")
 
 
+@pytest.mark.sampled(2)
 def test_a_session(server: Server, opened: Callable[..., Notebook]) -> None:
     server.write("session.ipynb", *CELLS)
     notebook = opened(server, "session.ipynb")

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 
+import pytest
+
 from tests.front.jupyter import Notebook, Server
 from tests.front.test_marks import BODY, LAYER, SETUP
 
@@ -101,6 +103,7 @@ def answer_by_clicking(notebook: Notebook) -> None:
     assert max(heights) < 22, heights
 
 
+@pytest.mark.slow
 def test_a_long_ledger_is_shown_whole_when_it_is_asked_for(
     lab: Server, opened: Callable[..., Notebook]
 ) -> None:

@@ -174,6 +174,7 @@ def products(f):
     return str(jx.make_jaxpr(jx.grad(f))(XS)).count("= dot_general")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NESTED)
 def test_policies_see_into_loops_and_branches(name):
     f = total(NESTED[name])

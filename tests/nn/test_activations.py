@@ -39,6 +39,7 @@ def operand(kind: str) -> Any:
     return jnp.asarray(np.array([1, 0, 3]), dtype=kind)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TYPES)
 def test_activations_have_the_types_of_the_same_formula_with_python_numbers(name):
     results = [getattr(nn, name)(operand(kind)) for kind in KINDS]

@@ -44,6 +44,7 @@ def result_of(name: str, row: Row, arrays: list[Any]) -> Any:
     return [found[0], *found[2:]] if row.name == "lstsq" else found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_traced_values_are_those_of_numpy(name: str) -> None:
     def every(arguments: list[list[Any]]) -> list[Any]:
@@ -54,6 +55,7 @@ def test_traced_values_are_those_of_numpy(name: str) -> None:
         assert_results(result, expected(name, row), 100)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CASES)
 def test_eager_values_are_those_of_numpy(name: str) -> None:
     for row in CASES[name][:: 1 + len(CASES[name]) // 6]:
@@ -87,6 +89,7 @@ FACTORISATIONS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "a", "how"), FACTORISATIONS)
 def test_factors_multiply_to_the_matrix(name: str, a: Any, how: Any) -> None:
     function = getattr(jnp.linalg, name)
@@ -168,6 +171,7 @@ DIFFERENTIABLE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives_of_first_and_second_order(name: str) -> None:
     function, args = DIFFERENTIABLE[name]

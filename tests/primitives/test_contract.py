@@ -50,6 +50,7 @@ TABLE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TABLE)
 def test_values_and_rules(name):
     dimensions, formula, lhs, rhs = TABLE[name]

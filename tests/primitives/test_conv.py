@@ -102,6 +102,7 @@ def given(options):
     return list(rest.values())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TABLE)
 def test_values_and_rules(name):
     lhs, rhs, options = TABLE[name]

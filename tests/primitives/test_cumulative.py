@@ -29,6 +29,7 @@ def accumulated(ufunc, x, axis, reverse):
     return np.flip(accumulated(ufunc, np.flip(x, axis), axis, False), axis)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -41,6 +42,7 @@ def test_values_and_rules(name, axis, reverse):
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("shape", [(999,), (1000,), (1001,), (2 * 1000 * 1000 + 7,), (2, 1500, 3)])
 @pytest.mark.parametrize("name", ["cumsum", "cummax"])
@@ -116,6 +118,7 @@ def test_the_derivative_of_a_nan_extreme_is_that_of_the_first_nan(function):
         assert_close(moved, np.array(expected, np.float32))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 8, 13])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_associative_scan_keeps_order(size, reverse):
@@ -156,6 +159,7 @@ def test_extremes_of_complex_numbers_are_by_their_real_then_their_imaginary_part
         assert_close(function(z, 1, reverse), accumulated(ufunc, z, 1, reverse))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_logarithms_of_sums_of_complex_exponentials(reverse):
     z = np.array([1 + 4j, 3 - 1j, -np.inf, -1, 100 + 2j, 100 - 1j])

@@ -26,6 +26,7 @@ REFERENCES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("lengths", [(6,), (5,), (1,), (3, 4), (2, 5), (2, 3, 4)])
 @pytest.mark.parametrize("kind", REFERENCES)
 def test_values_and_rules(kind, lengths):

@@ -53,6 +53,7 @@ READS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["clip", "fill", "promise_in_bounds", "one_hot"])
 @pytest.mark.parametrize("name", READS)
 def test_gather_rules(name: str, mode: str) -> None:
@@ -70,6 +71,7 @@ ADDITIONS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("mode", ["clip", "fill"])
 @pytest.mark.parametrize("name", ["rows", "points", "batching"])
 @pytest.mark.parametrize("kind", ADDITIONS)

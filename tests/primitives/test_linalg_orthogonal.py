@@ -13,6 +13,7 @@ from tests.primitives.checking import check_all, check_vmap, quickly
 from tests.primitives.test_linalg import S, complexes, kinds
 
 
+@pytest.mark.sampled(3)
 @kinds
 @pytest.mark.parametrize("pivoting", [False, True])
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
@@ -34,6 +35,7 @@ def test_qr(make, shape, pivoting):
         check_vmap(lambda x: linalg.qr(x, pivoting=pivoting), [x[0]])
 
 
+@pytest.mark.sampled(3)
 @kinds
 @pytest.mark.parametrize("pivoting", [False, True])
 @pytest.mark.parametrize("shape", [(4, 2), (5, 3), (3, 0)])

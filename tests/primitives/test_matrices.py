@@ -76,6 +76,7 @@ TABLE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TABLE)
 def test_stacks_values_and_rules(name):
     formula, dimensions, left, right, _ = TABLE[name]

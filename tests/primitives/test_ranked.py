@@ -53,6 +53,7 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint", "hazen", "invert
 _PARTS = np.array([0.0, 0.3, 1.0], np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["plain", "missing"])
 @pytest.mark.parametrize("axis", [0, 1, None])
 @pytest.mark.parametrize("name", ["median", "nanmedian"])
@@ -62,6 +63,7 @@ def test_medians_of_large_arrays(name: str, axis: int | None, kind: str) -> None
     np.testing.assert_allclose(found, getattr(np, name)(x, axis), rtol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["plain", "missing"])
 @pytest.mark.parametrize("method", _METHODS)
 def test_quantiles_of_large_arrays(method: Any, kind: str) -> None:

@@ -128,6 +128,7 @@ LONG = (1 << 14, 1000 * 63, 99991)
 """Lengths of vectors that are cut into rows, and one, a prime, that is not."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.uint32, np.int64, np.float32])
 @pytest.mark.parametrize("size", LONG)
 def test_extremes_of_long_vectors(size, dtype):

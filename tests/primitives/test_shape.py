@@ -92,6 +92,7 @@ TABLE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TABLE)
 def test_values_and_rules(name: str) -> None:
     function, args, reference = TABLE[name]

@@ -52,6 +52,7 @@ SPECIAL = np.array([np.nan, 1, -0.0, np.inf, 0.0, -np.inf, -np.nan, -1, 0.0, -0.
 COUNTS = pytest.mark.parametrize("count", [1, 9, 1700], ids=["few", "many", "by digits"])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("shape", "axis"), [((2, 9000), 1), ((600, 30), 0)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_many_elements_of_any_dtype(dtype, shape, axis):
@@ -185,6 +186,7 @@ def test_tangents_of_equal_keys_follow_their_elements():
     assert_close(jx.jvp(sort, (x,), (t,))[1], np.array([2, 4, 1, 3], np.float32))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("k", [0, 1, 2, 20, 40])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_top_k_of_any_dtype(dtype, k):

@@ -269,6 +269,7 @@ def test_slopes_in_a_of_incomplete_gamma_have_slopes_in_x() -> None:
             np.testing.assert_allclose(found, numeric, rtol=1e-5)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", [lax.igamma_grad_a, lax.random_gamma_grad])
 def test_slopes_in_a_of_incomplete_gamma_have_slopes_in_a(function: Any) -> None:
     # The series, the continued fraction, and the expansion for large parameters.

@@ -59,6 +59,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("kind", FUNCTIONS)
 def test_values_and_rules(kind, name):

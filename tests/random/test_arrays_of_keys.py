@@ -127,6 +127,7 @@ MOVES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MOVES)
 def test_keys_move_as_numbers_do(name):
     move = MOVES[name]

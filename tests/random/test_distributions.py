@@ -66,6 +66,7 @@ CONTINUOUS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_numbers_follow_their_distribution(name: str) -> None:
     draw, distribution = CONTINUOUS[name]
@@ -133,6 +134,7 @@ DISCRETE: dict[str, tuple[Callable[[Any], Any], list[float]]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", DISCRETE)
 def test_frequencies_are_the_probabilities(name: str) -> None:
     draw, probabilities = DISCRETE[name]

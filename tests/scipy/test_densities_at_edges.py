@@ -76,6 +76,7 @@ def _points(row: Row, name: str) -> list[Any]:
     return [np.float32(axis.ravel()) for axis in axes]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_values_at_edges_are_those_of_scipy_or_meant(row: Row) -> None:
     points = {name: _points(row, name) for name in row.functions.split()}
@@ -194,6 +195,7 @@ SLOPES: list[tuple[str, tuple[float, ...], int, float]] = [
 # at its ends: the kinks of abs and clip.
 
 
+@pytest.mark.slow
 def test_slopes_at_edges_are_limits() -> None:
     def slope(name: str, place: int) -> Any:
         distribution, function = name.split(".")

@@ -135,6 +135,7 @@ def call(row: Row, arrays: Any) -> Any:
     return getattr(ours, row.name)(*arrays, *rest, **row.kwargs)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_traced_values_are_those_of_scipy(name: str) -> None:
     rows = of_rows(name)
@@ -147,6 +148,7 @@ def test_traced_values_are_those_of_scipy(name: str) -> None:
         assert_like(result, expected(row))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_eager_values_are_those_of_scipy(name: str) -> None:
     for row in of_rows(name)[:2]:
@@ -240,6 +242,7 @@ def test_svd(driver: str) -> None:
     assert_near((u * s) @ vh, C)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("a", [real(4, 3), complexes(3, 3), real(2, 3, 3)])
 @pytest.mark.parametrize("method", ["qdwh", "svd"])
 @pytest.mark.parametrize("side", ["right", "left"])
@@ -366,6 +369,7 @@ def test_solutions_of_definite_systems_are_differentiated_as_equations(lower: bo
     np.testing.assert_allclose(gradient("pos"), gradient("gen"), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives_of_first_and_second_order(name: str) -> None:
     function, args = DIFFERENTIABLE[name]

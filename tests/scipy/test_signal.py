@@ -25,6 +25,7 @@ def assert_same(found: Any, wanted: Any, note: Any = "") -> None:
         np.testing.assert_allclose(ours, theirs, rtol=3e-4, atol=3e-5, err_msg=str(note))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("name", ["convolve", "correlate"])
 def test_convolutions_are_those_of_scipy(name: str, mode: str) -> None:
@@ -89,6 +90,7 @@ def test_averaged_spectra_are_those_of_scipy(options: dict[str, Any]) -> None:
     assert_same(found, reference.welch(CUBE, nperseg=8, axis=1, **options))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options",
     [

@@ -35,6 +35,7 @@ def expected(row: Row, name: str, args: Any, moved: Any) -> Any:
         return getattr(getattr(reference, row.name), name)(*args, **moved)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_functions_are_those_of_scipy(row: Row, dtype: str) -> None:
@@ -79,6 +80,7 @@ def test_log_densities_have_slopes(row: Row) -> None:
             np.testing.assert_allclose(slope, (above - below) / (2 * step), rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_batched_and_narrow_calls_follow_the_single_ones(row: Row) -> None:
     name = "logpdf" if "pdf" in row.functions else "logpmf"
@@ -367,6 +369,7 @@ INVALID: list[tuple[str, tuple[Any, ...]]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "args"), INVALID)
 def test_parameters_outside_of_their_domain_have_no_probability(
     name: str, args: tuple[Any, ...]
