@@ -68,6 +68,7 @@ __all__ = [
     "numpy_rank_promotion",
     "operation_attributes",
     "pallas_enable_debug_checks",
+    "pallas_poison_buffers",
     "persistent_cache_min_compile_time_secs",
     "persistent_cache_min_entry_size_bytes",
     "platform_name",
@@ -603,6 +604,14 @@ pallas_enable_debug_checks = State(
     in_jit_key=True,
     in_trace_context=True,
 )
+pallas_poison_buffers = State(
+    "jax_pallas_poison_buffers",
+    True,
+    BOOLEAN,
+    "Let scratch memory of a kernel begin as NaN (the least integer, False); off, as zeros.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
 random_seed_offset = State(
     "jax_random_seed_offset",
     0,
@@ -943,6 +952,7 @@ config = Settings(
     no_collectives,
     threefry_partitionable,
     pallas_enable_debug_checks,
+    pallas_poison_buffers,
     random_seed_offset,
     high_dynamic_range_gumbel,
     default_prng_impl,

@@ -13,11 +13,14 @@ from jxkernel.experimental.pallas import tpu, triton
 from jxkernel.experimental.pallas.bodies import (
     debug_check,
     debug_print,
+    delay,
     empty_ref_like,
     enable_debug_checks,
+    enable_poison_buffers,
     loop,
     run_scoped,
     run_state,
+    select_ref,
     when,
     with_scoped,
 )
@@ -25,6 +28,7 @@ from jxkernel.experimental.pallas.costs import CostEstimate, estimate_cost, lowe
 from jxkernel.experimental.pallas.grids import num_programs, program_id
 from jxkernel.experimental.pallas.interpretation import pallas_call_p
 from jxkernel.experimental.pallas.kernels import pallas_call
+from jxkernel.experimental.pallas.memory import semaphore
 from jxkernel.experimental.pallas.semaphores import (
     semaphore_read,
     semaphore_signal,
@@ -77,12 +81,14 @@ __all__ = [
     "cdiv",
     "debug_check",
     "debug_print",
+    "delay",
     "ds",
     "dslice",
     "empty",
     "empty_like",
     "empty_ref_like",
     "enable_debug_checks",
+    "enable_poison_buffers",
     "estimate_cost",
     "loop",
     "lower_as_mlir",
@@ -95,6 +101,8 @@ __all__ = [
     "program_id",
     "run_scoped",
     "run_state",
+    "select_ref",
+    "semaphore",
     "semaphore_read",
     "semaphore_signal",
     "semaphore_wait",

@@ -12,6 +12,7 @@ from typing import Any
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import trace_function
+from jxkernel.config import pallas_poison_buffers
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.printing import jaxpr_text
@@ -36,12 +37,17 @@ from jxkernel.primitives.indexing.slicing import pad, slice
 from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.records import record
 
-__all__ = ["Block", "block_of", "undefined"]
+__all__ = ["Block", "block_of", "scratch", "undefined"]
 
 
 def undefined(aval: ShapedArray) -> Any:
     """Return an array that nobody wrote to: NaN, the least integers, or False."""
     return full(aval.shape, _undefined_number(aval.dtype), aval.dtype)
+
+
+def scratch(aval: ShapedArray) -> Any:
+    """Return memory that nobody wrote to: undefined, or zeros where that is asked for."""
+    return undefined(aval) if pallas_poison_buffers.value else full(aval.shape, 0, aval.dtype)
 
 
 def _undefined_number(dtype: Any) -> Any:

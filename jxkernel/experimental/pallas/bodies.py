@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,24 +15,31 @@ from jxkernel.api.callbacks import bind_debug_callback
 from jxkernel.api.control_flow.branching import cond
 from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.api.traced import check_callable
-from jxkernel.config import pallas_enable_debug_checks
+from jxkernel.config import pallas_enable_debug_checks, pallas_poison_buffers
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.filtering import filtered
 from jxkernel.core.trace import Tracer, place_in_source
 from jxkernel.errors import CheckError, KernelError
-from jxkernel.experimental.pallas.blocks import undefined
+from jxkernel.experimental.pallas.blocks import scratch
 from jxkernel.experimental.pallas.kernels import memory_types
+from jxkernel.experimental.pallas.memory import as_memory
 from jxkernel.experimental.pallas.sizes import cdiv
 from jxkernel.higher_order.references import AbstractRef, Ref
+from jxkernel.numpy import clip, where
+from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.elementwise.select import select_n
 
 __all__ = [
     "debug_check",
     "debug_print",
+    "delay",
     "empty_ref_like",
     "enable_debug_checks",
+    "enable_poison_buffers",
     "loop",
     "run_scoped",
     "run_state",
+    "select_ref",
     "when",
     "with_scoped",
 ]
@@ -39,6 +47,10 @@ __all__ = [
 enable_debug_checks = pallas_enable_debug_checks
 """Whether ``debug_check`` checks: for the thread, in a block ``with enable_debug_checks(True)``."""
 
+
+enable_poison_buffers = pallas_poison_buffers
+"""Whether scratch memory begins as NaN, the least integer or False, as it does where this is not
+set; with ``enable_poison_buffers(False)`` it begins as zeros."""
 
 # ---------------------------------------------------------------- control flow
 
@@ -152,8 +164,8 @@ def run_scoped(
     return f(*given, **named)
 
 
-def _made(aval: AbstractRef) -> Ref:
-    return Ref(undefined(aval.inner_aval))
+def _made(aval: AbstractRef) -> Any:
+    return as_memory(aval, Ref(scratch(aval.inner_aval)))
 
 
 def with_scoped(
@@ -203,6 +215,97 @@ def run_state(f: Callable[[Any], None]) -> Callable[[Any], Any]:
 
 
 @filtered
+def select_ref(idx: Any, *refs: Any) -> SelectedRef:
+    """Return what stands for one of some references, whichever a number says when the kernel runs.
+
+    Args:
+      idx: an integer of rank 0; one out of range counts as the nearest in range.
+      *refs: references, or parts ``ref.at[...]``, of one shape and dtype.
+
+    Returns:
+      what is read, written and copied as the reference that was chosen.  Its derivative is that.
+
+    Raises:
+      KernelError: there is none, or they differ in shape or dtype.
+
+    >>> import jxkernel as jx
+    >>> from jxkernel.experimental import pallas as pl
+    >>> one, two = jx.new_ref(1.0), jx.new_ref(2.0)
+    >>> pl.select_ref(1, one, two)[...] = 5.0
+    >>> one[...].item(), two[...].item(), pl.select_ref(0, one, two)[...].item()
+    (1.0, 5.0, 1.0)
+    """
+    kinds = [ref.aval.short() for ref in refs]
+    if not kinds or len(set(kinds)) > 1:
+        raise KernelError(
+            f"select_ref got references of types {kinds}: it takes at least one, all of one type.",
+            **place_in_source(),
+        )
+    return SelectedRef(idx, refs)
+
+
+class SelectedRef:
+    """One of some references, chosen when the kernel runs: see ``select_ref``.
+
+    Args:
+      idx: which, an integer of rank 0.
+      refs: the references.
+    """
+
+    __slots__ = ("_idx", "_refs")
+
+    def __init__(self, idx: Any, refs: Sequence[Any]) -> None:
+        self._idx = clip(convert_element_type(idx, "int32"), 0, len(refs) - 1)
+        self._refs = tuple(refs)
+
+    @property
+    def aval(self) -> Any:
+        """The type of a reference."""
+        return self._refs[0].aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self._refs[0].shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array."""
+        return self._refs[0].dtype
+
+    @property
+    def at(self) -> _SelectedParts:
+        """References to parts: ``ref.at[idx]`` reads and writes ``ref[idx]``."""
+        return _SelectedParts(self)
+
+    def part(self, index: Any) -> SelectedRef:
+        """Return what stands for a part of the one that is chosen."""
+        return SelectedRef(self._idx, [ref.at[index] for ref in self._refs])
+
+    def __getitem__(self, index: Any) -> Any:
+        return select_n(self._idx, *[ref[index] for ref in self._refs])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        for number, ref in enumerate(self._refs):
+            ref[index] = where(self._idx == number, value, ref[index])
+
+    def __repr__(self) -> str:
+        return f"select_ref({self._idx!r}, {', '.join(map(repr, self._refs))})"
+
+
+class _SelectedParts:
+    """What ``at`` of a chosen reference is."""
+
+    __slots__ = ("_ref",)
+
+    def __init__(self, ref: SelectedRef) -> None:
+        self._ref = ref
+
+    def __getitem__(self, index: Any) -> SelectedRef:
+        return self._ref.part(index)
+
+
+@filtered
 def empty_ref_like(x: Any) -> Any:
     """Return references to undefined arrays, with the types of what has a shape and a dtype.
 
@@ -222,7 +325,27 @@ def _empty_ref(x: Any) -> Ref:
             "dtype.",
             **place_in_source(),
         )
-    return Ref(undefined(ShapedArray(tuple(x.shape), x.dtype)))
+    return Ref(scratch(ShapedArray(tuple(x.shape), x.dtype)))
+
+
+# ---------------------------------------------------------------- time
+
+
+@filtered
+def delay(nanos: Any) -> None:
+    """Let time pass where the kernel runs, each time that it comes here.
+
+    Args:
+      nanos: how many billionths of a second, an integer of rank 0; at least these pass.  Less than
+        none is none.
+
+    ``vmap`` waits for each example.  Nothing else of the program waits for it.
+    """
+    bind_debug_callback(_let_pass, "delay", (nanos,), {}, ordered=False)
+
+
+def _let_pass(nanos: Any) -> None:
+    time.sleep(max(int(nanos), 0) / 1e9)
 
 
 # ---------------------------------------------------------------- looking

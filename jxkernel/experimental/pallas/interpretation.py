@@ -16,7 +16,7 @@ from jxkernel.api.control_flow.scanning import scan
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import ReadEffect
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
-from jxkernel.experimental.pallas.blocks import Block, undefined
+from jxkernel.experimental.pallas.blocks import Block, scratch, undefined
 from jxkernel.experimental.pallas.grids import INDEX, Grid, standing_in
 from jxkernel.higher_order.references import Ref
 from jxkernel.primitives.creation import iota
@@ -58,7 +58,7 @@ def _run(
     given = [
         *args,
         *[undefined(block.aval) for block in out_blocks],
-        *[undefined(ref.inner_aval) for ref in types[first_out + len(out_blocks) :]],
+        *[scratch(ref.inner_aval) for ref in types[first_out + len(out_blocks) :]],
     ]
     given = [block.surround(x) if block else x for block, x in zip(blocks, given, strict=True)]
     written = [at for at in range(len(blocks)) if at >= first_out or _writes(jaxpr, at)]

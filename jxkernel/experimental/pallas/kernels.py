@@ -18,6 +18,7 @@ from jxkernel.errors import KernelError
 from jxkernel.experimental.pallas.blocks import Block, block_of
 from jxkernel.experimental.pallas.grids import Grid, program_id_p, standing_in
 from jxkernel.experimental.pallas.interpretation import pallas_call_p
+from jxkernel.experimental.pallas.memory import as_memory, plain
 from jxkernel.experimental.pallas.specs import GridSpec, PrefetchScalarGridSpec, no_block_spec
 from jxkernel.higher_order.recorded_references import Recorder
 from jxkernel.higher_order.references import AbstractRef, held
@@ -144,16 +145,16 @@ def memory_types(scratch: Any) -> Any:
 
 
 def _memory_type(kind: Any) -> AbstractRef:
-    if isinstance(kind, ShapedArray | AbstractRef):
-        return AbstractRef(kind if isinstance(kind, ShapedArray) else kind.inner_aval)
-    found = getattr(kind, "inner_aval", None)
-    if not isinstance(found, ShapedArray):
+    if isinstance(kind, ShapedArray):
+        return AbstractRef(kind)
+    found = kind if isinstance(kind, AbstractRef) else getattr(kind, "ref_aval", None)
+    if not isinstance(found, AbstractRef):
         raise KernelError(
             f"{kind!r:.100} of type {type(kind).__name__} is no type of memory.",
             instead=("pltpu.VMEM(shape, dtype)", "pl.ANY(shape, dtype)"),
             **place_in_source(),
         )
-    return AbstractRef(found)
+    return found
 
 
 @record()
@@ -398,7 +399,10 @@ class _Call:
                 return recorder.record(program_id_p, axis=axis)[0]
 
             ins, outs, scratch = tree.map(
-                lambda leaf: recorder.parameter(leaf.aval, leaf.variable), (ins, outs, scratch)
+                lambda leaf: as_memory(
+                    leaf.aval, recorder.parameter(plain(leaf.aval), leaf.variable)
+                ),
+                (ins, outs, scratch),
             )
             outs = outs if isinstance(outs, tuple) else (outs,)
             rest, named = ((), scratch) if isinstance(scratch, dict) else (scratch, {})

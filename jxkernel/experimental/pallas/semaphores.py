@@ -10,18 +10,34 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
-from jxkernel.core.avals import ShapedArray
 from jxkernel.core.filtering import filtered
 from jxkernel.experimental.pallas.bodies import debug_check
-from jxkernel.experimental.pallas.specs import MemoryRef
-from jxkernel.higher_order.references import Ref
+from jxkernel.experimental.pallas.memory import (
+    SemaphoreAval,
+    SemaphoreDType,
+    SemaphoreRef,
+    barrier_semaphore,
+    dma_semaphore,
+    semaphore,
+)
 from jxkernel.primitives.elementwise.compare import ge
 from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.records import record
 
-__all__ = ["SemaphoreType", "semaphore_read", "semaphore_signal", "semaphore_wait"]
+__all__ = [
+    "SemaphoreMemory",
+    "SemaphoreType",
+    "semaphore_read",
+    "semaphore_signal",
+    "semaphore_wait",
+]
 
-_COUNT = "uint32"
-"""The dtype of a count; memory of it begins as the least integer, which is 0."""
+
+_DTYPES = {
+    "regular": SemaphoreDType(semaphore, "semaphore"),
+    "dma": SemaphoreDType(dma_semaphore, "dma_sem"),
+    "barrier": SemaphoreDType(barrier_semaphore, "barrier_semaphore"),
+}
 
 
 class SemaphoreType(Enum):
@@ -31,19 +47,44 @@ class SemaphoreType(Enum):
     DMA = "dma"
     BARRIER = "barrier"
 
-    def __call__(self, shape: Sequence[int]) -> MemoryRef:
+    def __call__(self, shape: Sequence[int]) -> SemaphoreMemory:
         """Return the type of an array of semaphores; ``ref.at[i]`` is one of them."""
-        return MemoryRef(ShapedArray(tuple(shape), _COUNT), self)
+        return SemaphoreMemory(tuple(shape), _DTYPES[self.value], self)
 
     @property
-    def inner_aval(self) -> ShapedArray:
-        """The type of the count."""
-        return self(()).inner_aval
+    def ref_aval(self) -> SemaphoreAval:
+        """The type of a reference to one."""
+        return self(()).ref_aval
+
+    @property
+    def dtype(self) -> SemaphoreDType:
+        """The dtype of one."""
+        return _DTYPES[self.value]
+
+
+@record()
+class SemaphoreMemory:
+    """The type of a reference to semaphores.
+
+    Attributes:
+      shape: how many, along each axis.
+      dtype: their dtype.
+      memory_space: which kind they are.
+    """
+
+    shape: tuple[int, ...]
+    dtype: SemaphoreDType
+    memory_space: SemaphoreType
+
+    @property
+    def ref_aval(self) -> SemaphoreAval:
+        """The type of the reference."""
+        return SemaphoreAval(self.shape, self.dtype)
 
 
 @filtered
 def semaphore_signal(
-    sem_or_view: Ref,
+    sem_or_view: SemaphoreRef,
     inc: Any = 1,
     *,
     device_id: Any = None,
@@ -66,11 +107,12 @@ def semaphore_signal(
         raise NotImplementedError(
             "semaphore_signal to another device or core: an interpreted kernel runs on one"
         )
-    sem_or_view[...] = sem_or_view[...] + convert_element_type(inc, _COUNT)
+    count = sem_or_view.count
+    count[...] = count[...] + convert_element_type(inc, count.dtype)
 
 
 @filtered
-def semaphore_wait(sem_or_view: Ref, value: Any = 1, *, decrement: bool = True) -> None:
+def semaphore_wait(sem_or_view: SemaphoreRef, value: Any = 1, *, decrement: bool = True) -> None:
     """Wait until a semaphore has counted to a number, and take that from its count.
 
     Args:
@@ -81,17 +123,18 @@ def semaphore_wait(sem_or_view: Ref, value: Any = 1, *, decrement: bool = True) 
     Nothing else runs that could signal, so this never waits; where ``enable_debug_checks`` is set,
     a count that is less is an error.
     """
-    count, wanted = sem_or_view[...], convert_element_type(value, _COUNT)
+    ref = sem_or_view.count
+    count, wanted = ref[...], convert_element_type(value, ref.dtype)
     debug_check(ge(count, wanted), "semaphore_wait would wait for ever: nobody signals")
     if decrement:
-        sem_or_view[...] = count - wanted
+        ref[...] = count - wanted
 
 
 @filtered
-def semaphore_read(sem_or_view: Ref) -> Any:
+def semaphore_read(sem_or_view: SemaphoreRef) -> Any:
     """Return the count of a semaphore, an int32 of rank 0.
 
     Args:
       sem_or_view: a reference to one.
     """
-    return convert_element_type(sem_or_view[...], "int32")
+    return convert_element_type(sem_or_view.count[...], "int32")

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
+from jxkernel.higher_order.references import AbstractRef
 from jxkernel.records import record
 from jxkernel.sharding.memory import Space
 
@@ -91,6 +92,11 @@ class MemoryRef:
     def dtype(self) -> Any:
         """The dtype of the array."""
         return self.inner_aval.dtype
+
+    @property
+    def ref_aval(self) -> AbstractRef:
+        """The type of the reference."""
+        return AbstractRef(self.inner_aval)
 
 
 # ---------------------------------------------------------------- axes of blocks
