@@ -67,6 +67,7 @@ __all__ = [
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "operation_attributes",
+    "pallas_dynamic_shapes",
     "pallas_enable_debug_checks",
     "pallas_poison_buffers",
     "persistent_cache_min_compile_time_secs",
@@ -604,6 +605,14 @@ pallas_enable_debug_checks = State(
     in_jit_key=True,
     in_trace_context=True,
 )
+pallas_dynamic_shapes = State(
+    "jax_pallas_dynamic_shapes",
+    False,
+    BOOLEAN,
+    "Let grids of kernels have symbolic sizes, in programs that are exported.",
+    in_jit_key=True,
+    in_trace_context=True,
+)
 pallas_poison_buffers = State(
     "jax_pallas_poison_buffers",
     True,
@@ -952,6 +961,7 @@ config = Settings(
     no_collectives,
     threefry_partitionable,
     pallas_enable_debug_checks,
+    pallas_dynamic_shapes,
     pallas_poison_buffers,
     random_seed_offset,
     high_dynamic_range_gumbel,

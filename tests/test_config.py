@@ -205,6 +205,7 @@ IN_TRACES = {
     "jax_enable_custom_prng": True,
     "jax_legacy_prng_key": "error",
     "jax_pallas_enable_debug_checks": True,
+    "jax_pallas_dynamic_shapes": True,
     "jax_pallas_poison_buffers": False,
 }
 

@@ -13,8 +13,9 @@ where the other devices' shares belong to it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Hashable, Iterable, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from jxkernel.config import remove_size_one_mesh_axis_from_type
@@ -29,6 +30,7 @@ __all__ = [
     "axis_environment",
     "bound_axis_size",
     "extend_axes",
+    "index_giver",
     "inside_shard_map",
     "manual_axes",
     "putting_off",
@@ -61,6 +63,7 @@ class _Bound(threading.local):
 
     axes: tuple[tuple[Hashable, int], ...] = ()
     manual: tuple[Hashable, ...] = ()
+    indices: Mapping[Hashable, Callable[[], Any]] = MappingProxyType({})
 
 
 _bound = _Bound()
@@ -76,7 +79,11 @@ def axis_environment() -> tuple[Any, ...]:
 
 @contextmanager
 def extend_axes(
-    axes: Sequence[tuple[Hashable, int]], *, manual: bool = False, tracked: bool = False
+    axes: Sequence[tuple[Hashable, int]],
+    *,
+    manual: bool = False,
+    tracked: bool = False,
+    indices: Mapping[Hashable, Callable[[], Any]] | None = None,
 ) -> Generator[None]:
     """Bind names for the length of a block, on this thread; an inner name hides an outer one.
 
@@ -85,16 +92,24 @@ def extend_axes(
       manual: whether they are axes of a mesh, and the block is the program of one device.
       tracked: whether types say along which of these axes values vary; a program of one device
         in which they do not is not tracked over outer axes either.
+      indices: what gives the index along an axis, of those whose members come one after the other.
     """
-    outer = _bound.axes, _bound.manual, state.tracked
+    outer = _bound.axes, _bound.manual, state.tracked, _bound.indices
     names = [name for name, _ in axes]
+    others = {name: give for name, give in outer[3].items() if name not in names}
+    _bound.indices = {**others, **(indices or {})}
     kept = () if manual and not tracked else [n for n in outer[2] if n not in names]
     _bound.axes, _bound.manual = (*outer[0], *axes), (*outer[1], *names) if manual else outer[1]
     state.tracked = (*kept, *_shown(axes)) if tracked else tuple(kept)
     try:
         yield
     finally:
-        _bound.axes, _bound.manual, state.tracked = outer
+        _bound.axes, _bound.manual, state.tracked, _bound.indices = outer
+
+
+def index_giver(name: Hashable) -> Callable[[], Any] | None:
+    """Return what gives the index along an axis whose members come one after the other."""
+    return _bound.indices.get(name)
 
 
 def _shown(axes: Sequence[tuple[Hashable, int]]) -> list[Hashable]:

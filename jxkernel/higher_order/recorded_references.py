@@ -268,9 +268,15 @@ class Recorder:
         """Return a reference for an argument of the program, of the type of another."""
         return ref.like(lambda own: _Recorded(self, own, variable))
 
-    def parameter(self, aval: AbstractRef, variable: Var) -> Ref:
-        """Return a reference to an array for an argument of the program, by its type."""
-        return Ref.of_type(aval, _ARRAY, lambda own: _Recorded(self, own, variable))
+    def parameter(self, aval: AbstractRef, variable: Var, structure: Any = _ARRAY) -> Ref:
+        """Return a reference for an argument of the program, by its type.
+
+        Args:
+          aval: the type.
+          variable: the argument.
+          structure: how a value is made of arrays.
+        """
+        return Ref.of_type(aval, structure, lambda own: _Recorded(self, own, variable))
 
     def captured(self, ref: Ref) -> Binding:
         """Return the place of a reference of outside: a constant of the program."""

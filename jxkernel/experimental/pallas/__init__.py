@@ -7,8 +7,7 @@ It must not know of any accelerator.
 """
 
 from jxkernel._lazy import lazy_names
-from jxkernel.core.slices import Slice, ds
-from jxkernel.core.slices import ds as dslice
+from jxkernel.core.slices import Slice
 from jxkernel.experimental.pallas import tpu, triton
 from jxkernel.experimental.pallas.bodies import (
     debug_check,
@@ -17,13 +16,16 @@ from jxkernel.experimental.pallas.bodies import (
     empty_ref_like,
     enable_debug_checks,
     enable_poison_buffers,
+    get_global,
     loop,
+    pallas_export_experimental,
     run_scoped,
     run_state,
     select_ref,
     when,
     with_scoped,
 )
+from jxkernel.experimental.pallas.cores import kernel
 from jxkernel.experimental.pallas.costs import CostEstimate, estimate_cost, lower_as_mlir
 from jxkernel.experimental.pallas.grids import num_programs, program_id
 from jxkernel.experimental.pallas.interpretation import pallas_call_p
@@ -37,20 +39,24 @@ from jxkernel.experimental.pallas.semaphores import (
 from jxkernel.experimental.pallas.sizes import (
     align_to,
     cdiv,
+    ds,
     multiple_of,
     next_power_of_2,
     strides_from_shape,
 )
+from jxkernel.experimental.pallas.sizes import ds as dslice
 from jxkernel.experimental.pallas.specs import (
     ANY,
     HOST,
     BlockDim,
     Blocked,
     BlockSpec,
+    BoundedSlice,
     Buffered,
     CompilerParams,
     Element,
     GridSpec,
+    Indirect,
     MemoryRef,
     MemorySpace,
     RevisitMode,
@@ -66,11 +72,13 @@ __all__ = [
     "BlockDim",
     "BlockSpec",
     "Blocked",
+    "BoundedSlice",
     "Buffered",
     "CompilerParams",
     "CostEstimate",
     "Element",
     "GridSpec",
+    "Indirect",
     "MemoryRef",
     "MemorySpace",
     "RevisitMode",
@@ -90,6 +98,8 @@ __all__ = [
     "enable_debug_checks",
     "enable_poison_buffers",
     "estimate_cost",
+    "get_global",
+    "kernel",
     "loop",
     "lower_as_mlir",
     "multiple_of",
@@ -98,6 +108,7 @@ __all__ = [
     "num_programs",
     "pallas_call",
     "pallas_call_p",
+    "pallas_export_experimental",
     "program_id",
     "run_scoped",
     "run_state",

@@ -7,33 +7,43 @@ undefined elements around it, as large as whole blocks are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import trace_function
 from jxkernel.config import pallas_poison_buffers
-from jxkernel.core.avals import ShapedArray
+from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.printing import jaxpr_text
+from jxkernel.core.slices import Slice
 from jxkernel.core.trace import place_in_source, state
 from jxkernel.errors import KernelError
-from jxkernel.experimental.pallas.grids import INDEX, Grid, standing_in
+from jxkernel.experimental.pallas.grids import INDEX, Grid, program_size, standing_in
+from jxkernel.experimental.pallas.memory import argument
+from jxkernel.experimental.pallas.sizes import slices_of_any_size
 from jxkernel.experimental.pallas.specs import (
     BlockDim,
     Blocked,
     BlockSpec,
+    BoundedSlice,
     Element,
+    Indirect,
     Squeezed,
     no_block_spec,
 )
 from jxkernel.higher_order.recorded_references import Recorder
 from jxkernel.higher_order.references import AbstractRef
-from jxkernel.primitives.creation import full
+from jxkernel.numpy import take, where
+from jxkernel.primitives.creation import broadcasted_iota, full, iota
 from jxkernel.primitives.elementwise.arithmetic import mul
+from jxkernel.primitives.elementwise.bits import bitwise_and
+from jxkernel.primitives.elementwise.compare import lt
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice, dynamic_update_slice
-from jxkernel.primitives.indexing.slicing import pad, slice
+from jxkernel.primitives.indexing.slicing import pad
+from jxkernel.primitives.indexing.slicing import slice as slice_of
 from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.records import record
 
@@ -87,10 +97,21 @@ class Block:
     def _sizes(self) -> tuple[int, ...]:
         return tuple([1 if isinstance(dim, Squeezed) else dim.block_size for dim in self.dims])
 
+    def of_numbers(self, aval: ShapedArray) -> Block:
+        """Return the block of what elements are made of, on a last axis.
+
+        Args:
+          aval: the type of the array of these: of random keys their words.
+        """
+        return Block(aval, (*self.dims, Blocked(aval.shape[-1])), self.index_map)
+
     def edges(self) -> list[tuple[int, int]]:
         """How many undefined elements are before and after the array, along each axis."""
         edges: list[tuple[int, int]] = []
         for dim, size, part in zip(self.dims, self.aval.shape, self._sizes, strict=True):
+            if isinstance(dim, BoundedSlice | Indirect):
+                edges.append((0, part if isinstance(dim, BoundedSlice) else 0))
+                continue
             before, after = dim.padding if isinstance(dim, Element) else (0, 0)
             whole = max(-(-(before + size + after) // (part or 1)), 1) * part
             edges.append((before, whole - before - size if part else after))
@@ -99,7 +120,7 @@ class Block:
     def surround(self, array: Any) -> Any:
         """Return the array with undefined elements around it, where blocks reach beyond it."""
         edges = self.edges()
-        if not any(map(any, edges)):
+        if all(_is_nothing(length) for edge in edges for length in edge):
             return array
         fill = convert_element_type(_undefined_number(self.aval.dtype), self.aval.dtype)
         return pad(array, fill, [(before, after, 0) for before, after in edges])
@@ -107,11 +128,11 @@ class Block:
     def cut_out(self, array: Any) -> Any:
         """Return the array without what surrounds it."""
         edges = self.edges()
-        if not any(map(any, edges)):
+        if all(_is_nothing(length) for edge in edges for length in edge):
             return array
         starts = [before for before, _ in edges]
         ends = [at + size for at, size in zip(starts, self.aval.shape, strict=True)]
-        return slice(array, starts, ends)
+        return slice_of(array, starts, ends)
 
     def place(self, indices: Sequence[Any], refs: Sequence[Any]) -> list[Any]:
         """Return where the part begins, in the array with what surrounds it.
@@ -121,32 +142,101 @@ class Block:
           refs: references to what is prefetched.
         """
         if self.index_map is None:
-            return [0] * len(self.dims)
-        places = eval_jaxpr(self.index_map.jaxpr, self.index_map.consts, *indices, *refs)
-        steps = [dim.block_size if isinstance(dim, Blocked) else 1 for dim in self.dims]
-        places = [convert_element_type(place, INDEX.dtype) for place in places]
-        return [mul(at, step) for at, step in zip(places, steps, strict=True)]
+            return [_first(dim) for dim in self.dims]
+        outs = eval_jaxpr(self.index_map.jaxpr, self.index_map.consts, *indices, *refs)
+        given = iter([convert_element_type(out, INDEX.dtype) for out in outs])
+        places: list[Any] = []
+        for dim in self.dims:
+            at = next(given, 0)  # what elements are made of has no index
+            if isinstance(dim, BoundedSlice):
+                at = (at, next(given))
+            places.append(mul(at, dim.block_size) if isinstance(dim, Blocked) else at)
+        return places
 
     def read(self, array: Any, place: Sequence[Any]) -> Any:
-        """Return the part of an array that begins at a place."""
-        part = dynamic_slice(array, place, self._sizes) if self.dims else array
+        """Return the part of an array that is at a place."""
+        part = self._gathered(self._around(array, place), place) if self.dims else array
+        inside = self._inside(place)
+        if inside is not None:
+            part = where(inside, part, undefined(abstractify(part)))
         return reshape(part, self.seen.shape)
 
     def write(self, array: Any, place: Sequence[Any], part: Any) -> Any:
         """Return the array with a part at a place."""
         if not self.dims:
             return part
-        return dynamic_update_slice(array, reshape(part, self._sizes), place)
+        part = reshape(part, self._sizes)
+        inside, axis = self._inside(place), self._indirect
+        if inside is not None or axis is not None:
+            around = self._around(array, place)
+            if inside is not None:
+                part = where(inside, part, self._gathered(around, place))
+            if axis is not None:
+                index = (*[slice(None)] * axis, place[axis])
+                part = around.at[index].set(part, mode="drop")
+        return dynamic_update_slice(array, part, self._starts(place))
+
+    @property
+    def _indirect(self) -> int | None:
+        found = [axis for axis, dim in enumerate(self.dims) if isinstance(dim, Indirect)]
+        return found[0] if found else None
+
+    def _starts(self, place: Sequence[Any]) -> list[Any]:
+        """Return where the stretch begins that holds the part: along a gathered axis, all of it."""
+        return [
+            at[0] if isinstance(dim, BoundedSlice) else 0 if isinstance(dim, Indirect) else at
+            for dim, at in zip(self.dims, place, strict=True)
+        ]
+
+    def _around(self, array: Any, place: Sequence[Any]) -> Any:
+        """Return the stretch that holds the part."""
+        sizes = [
+            array.shape[axis] if isinstance(dim, Indirect) else size
+            for axis, (dim, size) in enumerate(zip(self.dims, self._sizes, strict=True))
+        ]
+        return dynamic_slice(array, self._starts(place), sizes)
+
+    def _gathered(self, around: Any, place: Sequence[Any]) -> Any:
+        axis = self._indirect
+        if axis is None:
+            return around
+        fill = _undefined_number(self.aval.dtype)
+        return take(around, place[axis], axis, mode="fill", fill_value=fill)
+
+    def _inside(self, place: Sequence[Any]) -> Any:
+        """Return which elements of the part are in its slices; None where there are none."""
+        inside = None
+        for axis, (dim, at) in enumerate(zip(self.dims, place, strict=True)):
+            if isinstance(dim, BoundedSlice):
+                here = lt(broadcasted_iota(INDEX.dtype, self._sizes, axis), at[1])
+                inside = here if inside is None else bitwise_and(inside, here)
+        return inside
+
+
+def _is_nothing(length: Any) -> bool:
+    """Whether a length is 0; a symbolic one is not, but where it is written so."""
+    return isinstance(length, int) and length == 0
+
+
+def _first(dim: BlockDim) -> Any:
+    """Return the place of the first part along an axis."""
+    if isinstance(dim, BoundedSlice):
+        return 0, dim.block_size
+    return iota(INDEX.dtype, dim.block_size) if isinstance(dim, Indirect) else 0
 
 
 def _dim_text(dim: BlockDim) -> str:
     if isinstance(dim, Squeezed):
         return "None"
-    return repr(dim) if isinstance(dim, Element) else str(dim.block_size)
+    return str(dim.block_size) if isinstance(dim, Blocked) else repr(dim)
 
 
 def block_of(
-    spec: Any, aval: ShapedArray, name: str, grid: tuple[int, ...], prefetched: list[AbstractRef]
+    spec: Any,
+    aval: ShapedArray,
+    name: str,
+    grid: tuple[int | None, ...],
+    prefetched: list[AbstractRef],
 ) -> Block:
     """Return the block that a spec means of an array.
 
@@ -179,23 +269,30 @@ def block_of(
             instead=("one entry for each axis: None for one that the kernel is not to see",),
             **place_in_source(),
         )
+    if sum(isinstance(dim, Indirect) for dim in dims) > 1:
+        raise KernelError(
+            f"the block_shape of {name} is {spec.block_shape}: one axis of a block is indirect at "
+            "most.",
+            **place_in_source(),
+        )
     index_map = None
     if spec.index_map is not None:
-        index_map = _traced_map(spec.index_map, len(dims), name, grid, prefetched)
+        index_map = _traced_map(spec.index_map, dims, name, grid, prefetched)
     return Block(aval, dims, index_map)
 
 
 def _dim(entry: Any, name: str) -> BlockDim:
     if entry is None:
         return Squeezed()
-    if isinstance(entry, Squeezed | Element | Blocked):
+    if isinstance(entry, BlockDim):
         return entry
     if not isinstance(entry, int) or entry < 1:
         raise KernelError(
             f"the block_shape of {name} has the entry {entry!r:.60}.",
             instead=(
                 "an int of at least 1, known when the kernel is made",
-                "None, pl.Element(...), pl.Blocked(...) or pl.Squeezed()",
+                "None, pl.Element(...), pl.Blocked(...), pl.Squeezed(), pl.BoundedSlice(...) or "
+                "pl.Indirect(...)",
             ),
             **place_in_source(),
         )
@@ -204,47 +301,45 @@ def _dim(entry: Any, name: str) -> BlockDim:
 
 def _traced_map(
     index_map: Callable[..., Any],
-    count: int,
+    dims: Sequence[BlockDim],
     name: str,
-    grid: tuple[int, ...],
+    grid: tuple[int | None, ...],
     prefetched: list[AbstractRef],
 ) -> ClosedJaxpr:
-    """Return an index map as a program.
+    """Return an index map as a program; of a slice it gives the start and the size.
 
     Raises:
-      KernelError: it does not give an integer for each axis, or closes over arrays.
+      KernelError: it does not give what each axis takes, or closes over arrays.
     """
+    who = f"the index_map {function_name(index_map)} of {name}"
 
     def place(*given: Any) -> tuple[Any, ...]:
         recorder = state.trace.recorder  # type: ignore[attr-defined]  # it is given below
         indices, rest = given[: len(grid)], given[len(grid) :]
         refs = [
-            recorder.parameter(aval, leaf.variable)
+            argument(recorder, aval, leaf.variable)
             for aval, leaf in zip(prefetched, rest, strict=True)
         ]
-        with standing_in(Grid(grid, indices.__getitem__)):
+        size = partial(program_size, recorder)
+        with standing_in(Grid(grid, indices.__getitem__, size)), slices_of_any_size():
             found = index_map(*indices, *refs)
-        return tuple(found) if isinstance(found, tuple | list) else (found,)
+        outs = tuple(found) if isinstance(found, tuple | list) else (found,)
+        if len(outs) != len(dims):
+            raise KernelError(
+                f"the number of indices that {who} gives is {len(outs)}, and the array's rank "
+                f"{len(dims)}.",
+                instead=("one index for each axis, 0 for an axis that is not divided",),
+                **place_in_source(),
+            )
+        return tuple(
+            [part for dim, out in zip(dims, outs, strict=True) for part in _parts(dim, out, who)]
+        )
 
     avals: list[Any] = [*[INDEX] * len(grid), *prefetched]
     structure = tree.structure((0,) * len(avals))
     traced = trace_function(
-        "an index map", index_map, place, structure, avals, key=grid, recorder=Recorder
+        "an index map", index_map, place, structure, avals, key=(grid, dims), recorder=Recorder
     )
-    who = f"the index_map {function_name(index_map)} of {name}"
-    outs = traced.out_avals
-    if len(outs) != count:
-        raise KernelError(
-            f"the number of indices that {who} gives is {len(outs)}, and the array's rank {count}.",
-            instead=("one index for each axis, 0 for an axis that is not divided",),
-            **place_in_source(),
-        )
-    for out in outs:
-        if out.shape or not dtypes.is_integral(out.dtype):
-            raise KernelError(
-                f"{who} gave {out.short()}, and an index is an integer of rank 0.",
-                **place_in_source(),
-            )
     if traced.closed.consts:
         raise KernelError(
             f"{who} closes over an array, {traced.closed.jaxpr.constvars[0].aval.short()}.",
@@ -255,3 +350,30 @@ def _traced_map(
             **place_in_source(),
         )
     return traced.closed
+
+
+def _parts(dim: BlockDim, out: Any, who: str) -> list[Any]:
+    """Return what an index map gives for an axis as integers, checked.
+
+    Raises:
+      KernelError: it is not what the axis takes.
+    """
+    if isinstance(dim, BoundedSlice):
+        if not isinstance(out, Slice) or out.stride != 1:
+            raise KernelError(
+                f"{who} gave {out!r:.60} for {dim}, which takes pl.ds(start, size).",
+                **place_in_source(),
+            )
+        return [_integer(out.start, (), who), _integer(out.size, (), who)]
+    return [_integer(out, (dim.block_size,) if isinstance(dim, Indirect) else (), who)]
+
+
+def _integer(out: Any, shape: tuple[int, ...], who: str) -> Any:
+    aval = abstractify(out)
+    if aval.shape != shape or not dtypes.is_integral(aval.dtype):
+        wanted = f"of shape {shape}" if shape else "of rank 0"
+        raise KernelError(
+            f"{who} gave {aval.short()}, and an index is an integer {wanted}.",
+            **place_in_source(),
+        )
+    return out

@@ -15,12 +15,17 @@ from jxkernel.api.callbacks import bind_debug_callback
 from jxkernel.api.control_flow.branching import cond
 from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.api.traced import check_callable
-from jxkernel.config import pallas_enable_debug_checks, pallas_poison_buffers
+from jxkernel.config import (
+    pallas_dynamic_shapes,
+    pallas_enable_debug_checks,
+    pallas_poison_buffers,
+)
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.filtering import filtered
 from jxkernel.core.trace import Tracer, place_in_source
 from jxkernel.errors import CheckError, KernelError
 from jxkernel.experimental.pallas.blocks import scratch
+from jxkernel.experimental.pallas.grids import lasting_memory
 from jxkernel.experimental.pallas.kernels import memory_types
 from jxkernel.experimental.pallas.memory import as_memory
 from jxkernel.experimental.pallas.sizes import cdiv
@@ -36,7 +41,9 @@ __all__ = [
     "empty_ref_like",
     "enable_debug_checks",
     "enable_poison_buffers",
+    "get_global",
     "loop",
+    "pallas_export_experimental",
     "run_scoped",
     "run_state",
     "select_ref",
@@ -51,6 +58,10 @@ enable_debug_checks = pallas_enable_debug_checks
 enable_poison_buffers = pallas_poison_buffers
 """Whether scratch memory begins as NaN, the least integer or False, as it does where this is not
 set; with ``enable_poison_buffers(False)`` it begins as zeros."""
+
+pallas_export_experimental = pallas_dynamic_shapes
+"""Whether grids may have symbolic sizes: ``with pallas_export_experimental(True):`` around
+``export``.  Such a grid is one of a size that is data."""
 
 # ---------------------------------------------------------------- control flow
 
@@ -212,6 +223,24 @@ def run_state(f: Callable[[Any], None]) -> Callable[[Any], Any]:
         return tree.map(Ref.read, refs)
 
     return filtered(applied)
+
+
+@filtered
+def get_global(what: Any) -> Any:
+    """Return a reference to memory that stays: from step to step, whatever the kernel was run for.
+
+    Args:
+      what: a type of memory, such as ``pltpu.VMEM((8,), jnp.float32)`` or a semaphore's.
+
+    Returns:
+      a reference, another for each call in the kernel's text.  It is the same for all steps of the
+      grid, and all cores of a mesh, of one call of the kernel.  What it holds first is undefined;
+      semaphores begin at 0.
+
+    Raises:
+      KernelError: no kernel is traced, or ``what`` is no type of memory.
+    """
+    return lasting_memory(memory_types(what))
 
 
 @filtered

@@ -19,7 +19,17 @@ from jxkernel.errors import KernelError
 from jxkernel.higher_order.recorded_references import PerformedPrimitive
 from jxkernel.records import record
 
-__all__ = ["INDEX", "Grid", "num_programs", "program_id", "program_id_p", "standing_in"]
+__all__ = [
+    "INDEX",
+    "Grid",
+    "lasting_memory",
+    "num_programs",
+    "num_programs_p",
+    "program_id",
+    "program_id_p",
+    "program_size",
+    "standing_in",
+]
 
 INDEX = ShapedArray((), "int32")
 """The type of an index of a grid."""
@@ -30,12 +40,16 @@ class Grid:
     """The grid of the kernel that runs, or is traced.
 
     Attributes:
-      sizes: of its axes.
+      sizes: of its axes; None for one that is data, while the kernel is traced.
       index: gives the index along an axis.
+      size: gives the size along an axis, where that is data.
+      memory: gives a reference to memory of a type that stays from step to step.
     """
 
-    sizes: tuple[int, ...]
+    sizes: tuple[Any, ...]
     index: Callable[[int], Any]
+    size: Callable[[int], Any] | None = None
+    memory: Callable[[Any], Any] | None = None
 
 
 @record()
@@ -103,8 +117,8 @@ def program_id(axis: int) -> Any:
 
 
 @filtered
-def num_programs(axis: int) -> int:
-    """Return the size of the kernel's grid along an axis.
+def num_programs(axis: int) -> Any:
+    """Return the size of the kernel's grid along an axis: an int, or an int32 where it is data.
 
     Args:
       axis: which axis of the grid.
@@ -112,7 +126,30 @@ def num_programs(axis: int) -> int:
     Raises:
       KernelError: no kernel runs, or its grid has no such axis.
     """
-    return _grid("num_programs", axis).sizes[axis]
+    grid = _grid("num_programs", axis)
+    if grid.sizes[axis] is None and grid.size is not None:
+        return grid.size(axis)
+    return grid.sizes[axis]
+
+
+def lasting_memory(kind: Any) -> Any:
+    """Return a reference to memory of a type that stays from step to step of the kernel's grid.
+
+    Raises:
+      KernelError: no kernel is traced.
+    """
+    grid = _standing.grid
+    if grid is None or grid.memory is None:
+        raise KernelError(
+            "get_global was asked outside of a kernel: its memory is that of a pallas_call, while "
+            "the kernel is traced.",
+            **place_in_source(),
+        )
+    return grid.memory(kind)
+
+
+def _size(*, axis: int) -> list[Any]:
+    return [num_programs(axis)]
 
 
 def _index(*, axis: int) -> list[Any]:
@@ -124,3 +161,9 @@ def _index_type(*, axis: int) -> list[ShapedArray]:
 
 
 program_id_p = PerformedPrimitive("program_id", _index, _index_type)
+num_programs_p = PerformedPrimitive("num_programs", _size, _index_type)
+
+
+def program_size(recorder: Any, axis: int) -> Any:
+    """Return the size of a grid along an axis as a value of the program that is recorded."""
+    return recorder.record(num_programs_p, axis=axis)[0]

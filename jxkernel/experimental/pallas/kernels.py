@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from jxkernel import dtypes, tree
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
-from jxkernel.core.avals import ShapedArray
+from jxkernel.config import pallas_dynamic_shapes
+from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.dimensions import Dimension
 from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import ClosedJaxpr
+from jxkernel.core.key_data import numbers_of
 from jxkernel.core.trace import Tracer, place_in_source, state
 from jxkernel.errors import KernelError
 from jxkernel.experimental.pallas.blocks import Block, block_of
-from jxkernel.experimental.pallas.grids import Grid, program_id_p, standing_in
+from jxkernel.experimental.pallas.grids import INDEX, Grid, program_id_p, program_size, standing_in
 from jxkernel.experimental.pallas.interpretation import pallas_call_p
-from jxkernel.experimental.pallas.memory import as_memory, plain
+from jxkernel.experimental.pallas.memory import KeysAval, argument
 from jxkernel.experimental.pallas.specs import GridSpec, PrefetchScalarGridSpec, no_block_spec
 from jxkernel.higher_order.recorded_references import Recorder
 from jxkernel.higher_order.references import AbstractRef, held
+from jxkernel.numpy import asarray
+from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.records import record
+from jxkernel.tree import physical
 
 __all__ = ["memory_types", "pallas_call"]
 
@@ -55,8 +61,8 @@ def pallas_call(
       out_shape: a tree of what has a shape and a dtype, such as ``ShapeDtypeStruct``: the results.
         Of a tuple or list the kernel gets one argument for each entry.
       grid_spec: a ``GridSpec`` with the grid, blocks and scratch memory, instead of the four.
-      grid: the sizes of the grid's axes, known numbers; an int for one axis.  The steps are taken
-        in order, those of the last axis first; ``program_id`` says which it is.
+      grid: the sizes of the grid's axes: ints, or traced integers; one alone for one axis.  The
+        steps are taken in order, those of the last axis first; ``program_id`` says which it is.
       in_specs: a tuple or list of ``BlockSpec``, one for each argument, as trees where those are.
       out_specs: a tree of ``BlockSpec`` like the results.
       scratch_shapes: types of memory that stays from step to step, ``pltpu.VMEM(shape, dtype)``: a
@@ -73,7 +79,8 @@ def pallas_call(
     Returns:
       a function of arrays (positional, trees of them) that returns arrays like ``out_shape``.
       Elements that no step writes are undefined: NaN, the least integer, or False.  Derivatives, in
-      both directions, are those of what was computed; by what is undefined they are 0.
+      both directions, are those of what was computed; by what is undefined they are 0.  Over a grid
+      of a traced size there is the forward one.
 
     Raises:
       KernelError: blocks or aliases do not fit; the kernel returns something or closes over arrays.
@@ -85,8 +92,7 @@ def pallas_call(
     >>> from jxkernel.experimental import pallas as pl
     >>> def double(x_ref, o_ref):
     ...     o_ref[...] = x_ref[...] * 2
-    >>> x = jnp.arange(6.0)
-    >>> block = pl.BlockSpec((2,), lambda i: (i,))
+    >>> x, block = jnp.arange(6.0), pl.BlockSpec((2,), lambda i: (i,))
     >>> pl.pallas_call(double, x, grid=(3,), in_specs=[block], out_specs=block)(x).tolist()
     [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
     """
@@ -115,24 +121,40 @@ def _is_default(grid: Any, in_specs: Any, out_specs: Any, scratch_shapes: Any) -
     return specs and grid == () and not scratch_shapes
 
 
-def _grid_sizes(grid: Any) -> tuple[int, ...]:
-    """Return the sizes of a grid.
+def _grid_sizes(grid: Any) -> tuple[tuple[int | None, ...], list[Any]]:
+    """Return the sizes of a grid, None for one that is data, and those that are.
 
     Raises:
-      KernelError: they are no known numbers.
+      KernelError: one is no whole number.
     """
-    sizes = tuple(grid) if isinstance(grid, tuple | list) else (grid,)
-    for size in sizes:
-        if isinstance(size, Tracer) or not hasattr(size, "__index__"):
-            raise KernelError(
-                f"the grid has the size {size!r:.100}.",
-                instead=(
-                    "ints that are known when the kernel is made: pl.cdiv(x.shape[0], 8)",
-                    "mark the argument of the jitted function with static_argnames",
-                ),
-                **place_in_source(),
-            )
-    return tuple([max(size.__index__(), 0) for size in sizes])
+    sizes: list[int | None] = []
+    values: list[Any] = []
+    for size in tuple(grid) if isinstance(grid, tuple | list) else (grid,):
+        if isinstance(size, Tracer) and _is_index(size.aval):
+            sizes.append(None)
+            values.append(convert_element_type(size, INDEX.dtype))
+            continue
+        if isinstance(size, Dimension) and pallas_dynamic_shapes.value:
+            sizes.append(None)
+            values.append(asarray(size, INDEX.dtype))
+            continue
+        if isinstance(size, Tracer | Dimension) or not hasattr(size, "__index__"):
+            raise KernelError(f"the grid has the size {size!r:.100}.", **_other_size(size))
+        sizes.append(max(size.__index__(), 0))
+    return tuple(sizes), values
+
+
+def _is_index(aval: ShapedArray) -> bool:
+    """Whether a type is that of an integer of rank 0."""
+    return not aval.shape and dtypes.is_integral(aval.dtype)
+
+
+def _other_size(size: Any) -> dict[str, Any]:
+    """Return what a message says to write in place of a size."""
+    instead = ("ints, or integers of rank 0: pl.cdiv(x.shape[0], 8)",)
+    if isinstance(size, Dimension):
+        instead = ("export it in a block: with pl.pallas_export_experimental(True):",)
+    return {"instead": instead, **place_in_source()}
 
 
 def memory_types(scratch: Any) -> Any:
@@ -165,14 +187,16 @@ class _Layout:
       outs: the types of the results.
       out_tree: the structure of the results.
       spec: the grid and the blocks.
-      grid: the sizes of the grid.
+      grid: the sizes of the grid; None for one that is data.
+      sizes: those that are data.
       scratch: a tree of types of references.
     """
 
     outs: list[ShapedArray]
     out_tree: Any
     spec: Any
-    grid: tuple[int, ...]
+    grid: tuple[int | None, ...]
+    sizes: list[Any]
     scratch: Any
 
     @staticmethod
@@ -192,7 +216,7 @@ class _Layout:
             list(map(_out_type, shapes)),
             out_tree,
             spec,
-            _grid_sizes(spec.grid),
+            *_grid_sizes(spec.grid),
             memory_types(scratch),
         )
 
@@ -210,6 +234,13 @@ def _out_type(value: Any) -> ShapedArray:
         raise KernelError(
             f"pallas_call got the out_shape {value!r:.100} of type {type(value).__name__}.",
             instead=("jax.ShapeDtypeStruct(shape, dtype)",),
+            **place_in_source(),
+        )
+    if dtypes.is_extended(value.dtype):
+        raise KernelError(
+            f"pallas_call got the out_shape {value.dtype.name}{list(value.shape)}: a kernel writes "
+            "numbers.",
+            instead=("random.key_data in the kernel, and random.wrap_key_data of the result",),
             **place_in_source(),
         )
     return ShapedArray(tuple(value.shape), dtypes.canonicalize_dtype(value.dtype))
@@ -241,20 +272,32 @@ class _Call:
         self._check(names, avals)
         layout = self.layout
         count = tree.structure(args[: layout.spec.num_scalar_prefetch]).num_leaves
-        prefetched = [AbstractRef(aval) for aval in avals[:count]]
+        keys = [
+            physical.structure(leaf) if dtypes.is_extended(aval.dtype) else None
+            for leaf, aval in zip(leaves, avals, strict=True)
+        ]
+        numbers = [abstractify(numbers_of(leaf)) for leaf in leaves]
+        prefetched = [
+            _ref_aval(aval, *of) for aval, *of in zip(avals[:count], numbers, keys, strict=False)
+        ]
         in_blocks = self._in_blocks(args, names, avals, prefetched)
         out_blocks = self._out_blocks(prefetched)
         self._check_shared(in_blocks, out_blocks, names, count)
-        blocks = [*in_blocks, *out_blocks]
-        types = [*prefetched, *[AbstractRef(block.seen) for block in blocks]]
+        types = prefetched
+        for at, block in enumerate(in_blocks, count):
+            if keys[at] is not None:
+                in_blocks[at - count] = block.of_numbers(numbers[at])
+            types.append(_ref_aval(block.seen, in_blocks[at - count].seen, keys[at]))
+        types += [AbstractRef(block.seen) for block in out_blocks]
         closed = self._traced(in_tree, types)
         if self.debug:
             sys.stdout.write(f"{closed}\n")
         outs = pallas_call_p.bind(
-            *[held(leaf, aval.dtype) for leaf, aval in zip(leaves, avals, strict=True)],
+            *layout.sizes,
+            *[numbers_of(held(leaf, aval.dtype)) for leaf, aval in zip(leaves, avals, strict=True)],
             jaxpr=closed,
             grid=layout.grid,
-            in_blocks=in_blocks,
+            in_blocks=tuple(in_blocks),
             out_blocks=out_blocks,
             input_output_aliases=self.aliases,
             name=self.name,
@@ -262,18 +305,11 @@ class _Call:
         return layout.out_tree.unflatten(outs)
 
     def _check(self, names: list[str], avals: list[ShapedArray]) -> None:
-        """Check the arguments' dtypes, and the aliases.
+        """Check the aliases.
 
         Raises:
           KernelError: something does not fit.
         """
-        for name, aval in zip(names, avals, strict=True):
-            if dtypes.is_extended(aval.dtype):
-                raise KernelError(
-                    f"{name} of the kernel {self.name} is a random key, {aval.short()}.",
-                    instead=("random.key_data(key), and random.wrap_key_data in the kernel",),
-                    **place_in_source(),
-                )
         outs = self.layout.outs
         for at, out in self.aliases:
             if not (0 <= at < len(avals) and 0 <= out < len(outs)):
@@ -324,7 +360,7 @@ class _Call:
         names: list[str],
         avals: list[ShapedArray],
         prefetched: list[AbstractRef],
-    ) -> tuple[Block, ...]:
+    ) -> list[Block]:
         """Return the blocks of the arguments that are not prefetched.
 
         Raises:
@@ -336,12 +372,10 @@ class _Call:
             specs = [no_block_spec] * (len(avals) - count)
         else:
             specs = self._like(tree.structure(rest), _as_tuple(spec.in_specs), "in_specs", "args")
-        return tuple(
-            [
-                block_of(one, aval, name, self.layout.grid, prefetched)
-                for one, aval, name in zip(specs, avals[count:], names[count:], strict=True)
-            ]
-        )
+        return [
+            block_of(one, aval, name, self.layout.grid, prefetched)
+            for one, aval, name in zip(specs, avals[count:], names[count:], strict=True)
+        ]
 
     def _out_blocks(self, prefetched: list[AbstractRef]) -> tuple[Block, ...]:
         """Return the blocks of the results.
@@ -398,15 +432,16 @@ class _Call:
             def index(axis: int) -> Any:
                 return recorder.record(program_id_p, axis=axis)[0]
 
+            def more_memory(kind: AbstractRef) -> Any:
+                return argument(recorder, kind, recorder.trace.argument(kind).variable)
+
             ins, outs, scratch = tree.map(
-                lambda leaf: as_memory(
-                    leaf.aval, recorder.parameter(plain(leaf.aval), leaf.variable)
-                ),
-                (ins, outs, scratch),
+                lambda leaf: argument(recorder, leaf.aval, leaf.variable), (ins, outs, scratch)
             )
             outs = outs if isinstance(outs, tuple) else (outs,)
             rest, named = ((), scratch) if isinstance(scratch, dict) else (scratch, {})
-            with standing_in(Grid(layout.grid, index)):
+            size = partial(program_size, recorder)
+            with standing_in(Grid(layout.grid, index, size, more_memory)):
                 result = kernel(*ins, *outs, *rest, **named)
             if result is not None:
                 raise KernelError(
@@ -438,6 +473,11 @@ class _Call:
                 **place_in_source(),
             )
         return traced.closed
+
+
+def _ref_aval(aval: ShapedArray, numbers: ShapedArray, structure: Any) -> AbstractRef:
+    """Return the type of a reference, of random keys with how they are made of numbers."""
+    return AbstractRef(aval) if structure is None else KeysAval(aval, numbers, structure)
 
 
 def _strong(aval: ShapedArray) -> ShapedArray:

@@ -12,13 +12,15 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.higher_order.references import AbstractRef, Ref
 
 __all__ = [
+    "KeysAval",
     "SemaphoreAval",
     "SemaphoreDType",
     "SemaphoreRef",
+    "argument",
     "as_memory",
     "barrier_semaphore",
     "dma_semaphore",
-    "plain",
+    "reference",
     "semaphore",
     "semaphore_dtype",
 ]
@@ -151,7 +153,31 @@ class _Parts:
         return SemaphoreRef(self._ref.count.at[index], self._ref.dtype)
 
 
-def plain(aval: AbstractRef) -> AbstractRef:
+class KeysAval(AbstractRef):
+    """The type of a reference to random keys.
+
+    Args:
+      inner_aval: the type of the keys.
+      numbers: the type of the words that they are made of.
+      structure: how they are made of these.
+    """
+
+    def __init__(self, inner_aval: ShapedArray, numbers: ShapedArray, structure: Any) -> None:
+        super().__init__(inner_aval, [numbers])
+        self.structure = structure
+
+
+def reference(aval: AbstractRef, value: Any) -> Ref:
+    """Return a reference to a value, for a program that takes one of a type.
+
+    Args:
+      aval: the type.
+      value: an array; of random keys, their words.
+    """
+    return Ref(aval.structure.unflatten([value]) if isinstance(aval, KeysAval) else value)
+
+
+def _plain(aval: AbstractRef) -> AbstractRef:
     """Return the type of the reference that there is, to an array."""
     return AbstractRef(aval.inner_aval) if isinstance(aval, SemaphoreAval) else aval
 
@@ -159,3 +185,16 @@ def plain(aval: AbstractRef) -> AbstractRef:
 def as_memory(aval: AbstractRef, ref: Ref) -> Any:
     """Return a reference to memory of a type as a kernel sees it."""
     return SemaphoreRef(ref, aval.dtype) if isinstance(aval, SemaphoreAval) else ref
+
+
+def argument(recorder: Any, aval: AbstractRef, variable: Any) -> Any:
+    """Return what a kernel gets for an argument of its program.
+
+    Args:
+      recorder: that of the program.
+      aval: the type of the argument.
+      variable: the argument.
+    """
+    if isinstance(aval, KeysAval):
+        return recorder.parameter(aval, variable, aval.structure)
+    return as_memory(aval, recorder.parameter(_plain(aval), variable))

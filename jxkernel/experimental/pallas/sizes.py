@@ -2,13 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
 from jxkernel.core.filtering import filtered
+from jxkernel.core.slices import Slice
+from jxkernel.core.slices import ds as slice_of_size
+from jxkernel.core.trace import Tracer
 
-__all__ = ["align_to", "cdiv", "multiple_of", "next_power_of_2", "strides_from_shape"]
+__all__ = [
+    "align_to",
+    "cdiv",
+    "ds",
+    "multiple_of",
+    "next_power_of_2",
+    "slices_of_any_size",
+    "strides_from_shape",
+]
+
+
+class _Placing(threading.local):
+    any_size = False
+
+
+_placing = _Placing()
+
+
+@contextmanager
+def slices_of_any_size() -> Generator[None]:
+    """Let ``ds`` make slices of a size that is data, as index maps do for ``BoundedSlice``."""
+    outer = _placing.any_size
+    _placing.any_size = True
+    try:
+        yield
+    finally:
+        _placing.any_size = outer
+
+
+@filtered
+def ds(start: Any, size: Any = None, stride: Any = None) -> Any:
+    """Return a slice by its start and its size, as ``jxkernel.ds`` does; see there.
+
+    Args:
+      start: where it starts.
+      size: how many elements it has; in an index map, for a ``BoundedSlice``, it may be traced.
+      stride: how far apart they lie.
+
+    >>> from jxkernel.experimental import pallas as pl
+    >>> pl.ds(4, 2)
+    Slice(start=4, size=2, stride=1)
+    """
+    if _placing.any_size and isinstance(size, Tracer):
+        return Slice(start, size, 1 if stride is None else stride)
+    return slice_of_size(start, size, stride)
 
 
 @filtered

@@ -21,11 +21,13 @@ __all__ = [
     "BlockDim",
     "BlockSpec",
     "Blocked",
+    "BoundedSlice",
     "Buffered",
     "CallableSpace",
     "CompilerParams",
     "Element",
     "GridSpec",
+    "Indirect",
     "MemoryRef",
     "MemorySpace",
     "PrefetchScalarGridSpec",
@@ -135,7 +137,32 @@ class Squeezed:
 squeezed = Squeezed()
 """An axis of one element that the kernel does not see."""
 
-BlockDim = Blocked | Element | Squeezed
+
+@record()
+class BoundedSlice:
+    """An axis of a block that the index map places, and sizes, by a slice: ``pl.ds(start, size)``.
+
+    Attributes:
+      block_size: the greatest size.  The kernel sees as many elements; those beyond the slice are
+        undefined where they are read, and go nowhere where they are written.
+    """
+
+    block_size: int
+
+
+@record()
+class Indirect:
+    """An axis of a block that holds the elements whose numbers the index map gives, as a vector.
+
+    Attributes:
+      block_size: how many they are.  Of arguments they are gathered, of results scattered; a number
+        that is out of range reads what is undefined, and writes nothing.
+    """
+
+    block_size: int
+
+
+BlockDim = Blocked | Element | Squeezed | BoundedSlice | Indirect
 """What an axis of a block may be, besides an int or None."""
 
 
@@ -187,10 +214,11 @@ class BlockSpec:
 
     Attributes:
       block_shape: the size of the part along each axis: an int; None for one element, along an axis
-        that the kernel does not see; or ``Element``, ``Blocked``, ``Squeezed``.  None for the whole
-        array.
+        that the kernel does not see; or ``Element``, ``Blocked``, ``Squeezed``, ``BoundedSlice``,
+        ``Indirect``.  None for the whole array.
       index_map: from the indices of the grid to the place of the part: an integer for each axis, in
-        units of the part's size (of ``Element``, of elements).  None for the first part.
+        units of the part's size (of ``Element``, of elements); of ``BoundedSlice`` a slice, of
+        ``Indirect`` a vector.  None for the first part.
       pipeline_mode: how parts are fetched ahead; changes nothing where a kernel is interpreted.
       memory_space: where the part is; changes nothing where a kernel is interpreted.
 

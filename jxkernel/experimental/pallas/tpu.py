@@ -28,6 +28,7 @@ __all__ = [
     "MemorySpace",
     "PrefetchScalarGridSpec",
     "SemaphoreType",
+    "TensorCoreMesh",
     "async_copy",
     "make_async_copy",
     "sync_copy",
@@ -82,6 +83,24 @@ class InterpretParams(_Given):
     Args:
       **settings: such as ``dma_execution_mode``.
     """
+
+
+@record(kw_only=True)
+class TensorCoreMesh:
+    """The tensor cores of a TPU, for ``pl.kernel``; here they are taken one after the other.
+
+    Attributes:
+      axis_name: the name of the axis along which they are.
+      num_cores: how many.
+    """
+
+    axis_name: str
+    num_cores: int = 1
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """The sizes of the axes, by their names."""
+        return {self.axis_name: self.num_cores}
 
 
 @record(eq=False)

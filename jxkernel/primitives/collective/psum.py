@@ -17,7 +17,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
-from jxkernel.core.axes import Axis, bound_axis_size
+from jxkernel.core.axes import Axis, bound_axis_size, index_giver
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, scalar_like, zero_jvp
 from jxkernel.primitives.arguments import canonical_axes
@@ -476,6 +476,9 @@ def axis_index(axis_name: Any) -> Any:
 
 
 def _index_along(name: Any) -> Any:
+    give = index_giver(name)
+    if give is not None:
+        return give()
     return vary(axis_index_p.bind(axis_name=name), (name,))
 
 
