@@ -26,7 +26,7 @@ __all__ = ["block_until_ready", "copy_to_host_async", "device_get", "device_put"
 
 
 def device_put(
-    x: Any, device: Any = None, *, src: Any = None, donate: bool = False, may_alias: Any = None
+    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
 ) -> Any:
     """Return a tree of arrays on a device or divided over several, committed to them if named.
 
@@ -35,14 +35,17 @@ def device_put(
       device: a device, a sharding, a format, or a tree of these that is a prefix of ``x``'s (a bare
         ``PartitionSpec`` under ``set_mesh``); a ``memory.Space``, for another kind of memory where
         the arrays lie; None for the default device, without committing.
-      src: where the arrays are said to be; accepted and not needed.
-      donate: whether arrays that are moved may be deleted.  An array of several processes is
-        moved by a program, which all of them must call.
-      may_alias: False for arrays of their own data; else those that need not be moved share it.
+      src: where the arrays are said to be, as for ``device``; not needed.
+      donate: whether arrays that are moved may be deleted, or a tree of such booleans that is a
+        prefix of ``x``'s.  An array of several processes is moved by a program, which all of them
+        must call.
+      may_alias: False for arrays of their own data; else those that need not be moved share it.  Or
+        a tree of these that is a prefix of ``x``'s.
 
     Raises:
-      TypeError: a leaf is no array.
-      ValueError: an array cannot be divided so, or both ``donate`` and ``may_alias`` are asked for.
+      TypeError: a leaf is no array, or one of ``donate`` or ``may_alias`` is no boolean.
+      ValueError: an array cannot be divided so, both ``donate`` and ``may_alias`` are asked for, or
+        one of the trees is no prefix.
 
     The derivative is the identity; cotangents return to where ``x`` lies.  Inside a program that
     is traced a sharding is a constraint, and a single device says nothing, nor does a kind of
@@ -55,10 +58,8 @@ def device_put(
       >>> jx.device_put([1.0, 2.0], NamedSharding(mesh, P()))[0].sharding.spec
       P()
     """
-    if donate and may_alias:
-        raise ValueError("device_put got donate=True and may_alias=True: data is given or shared")
-    if may_alias is False:
-        x = physical.map(_with_own_data, x)
+    if donate is not False or may_alias is not None or src is not None:
+        x = _as_asked(x, src, donate, may_alias)
     if isinstance(device, Space):
         return physical.map(lambda leaf: _in_memory(leaf, device), x)
     if device is None or isinstance(device, (Device, Sharding)):
@@ -78,6 +79,35 @@ def device_put(
     with explicit_device_put(), naming_leaf("device_put", leaves, targets, structure):
         placed = [put_leaf(leaf, target) for leaf, target in zip(leaves, targets, strict=True)]
     return structure.unflatten(placed)
+
+
+def _as_asked(x: Any, src: Any, donate: Any, may_alias: Any) -> Any:
+    """Return a tree whose arrays have data of their own where ``may_alias`` is False."""
+    leaves, structure = physical.flatten(x)
+    said = GivenShardings.of(src, "device_put", "src")
+    if said is not None:
+        said.flat_for(structure, "device_put", "src")
+    given = _flags(donate, structure, "donate")
+    shared = _flags(may_alias, structure, "may_alias")
+    if any(one and other for one, other in zip(given, shared, strict=True)):
+        raise ValueError("device_put got donate=True and may_alias=True: data is given or shared")
+    own = [flag is not None and not flag for flag in shared]
+    return structure.unflatten(
+        _with_own_data(leaf) if alone else leaf for leaf, alone in zip(leaves, own, strict=True)
+    )
+
+
+def _flags(tree: Any, structure: Any, where: str) -> list[bool | None]:
+    """Return a boolean, or None, for each leaf of a tree of which the given one is a prefix."""
+    whole = structure.unflatten([0] * structure.num_leaves)
+    try:
+        flags = physical.broadcast_prefix(tree, whole, is_leaf=lambda flag: flag is None)
+    except ValueError as error:
+        raise ValueError(f"device_put {where}: its structure is no prefix: {error}") from None
+    for flag in flags:
+        if flag is not None and flag not in (False, True):
+            raise TypeError(f"device_put {where} takes booleans, got {flag!r:.100}")
+    return flags
 
 
 def _in_memory(leaf: Any, space: Space) -> Any:

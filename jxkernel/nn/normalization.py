@@ -16,7 +16,6 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp
 from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
-from jxkernel.numpy.logic import truth
 from jxkernel.numpy.means import mean as mean_along
 from jxkernel.numpy.promotion import (
     argument_aval,
@@ -27,7 +26,7 @@ from jxkernel.numpy.promotion import (
     joint_shape,
     promote_operands,
 )
-from jxkernel.numpy.reductions import reduced_axes
+from jxkernel.numpy.reductions import mask_of, reduced_axes
 from jxkernel.primitives.arguments import canonical_axis, whole_number
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise import arithmetic as ops
@@ -59,10 +58,6 @@ def _spread(reduced: Any, like: Any, axes: tuple[int, ...]) -> Any:
     return broadcast_to_shape(expand_dims(reduced, axes) if axes else reduced, np.shape(like))
 
 
-def _mask(where: Any, like: Any) -> Any:
-    return None if where is None else broadcast_to_shape(truth(where), np.shape(like))
-
-
 def _masked(x: Any, mask: Any, value: float) -> Any:
     return x if mask is None else select(mask, x, value)
 
@@ -78,7 +73,7 @@ def _peak(x: Any, axes: tuple[int, ...]) -> Any:
 @fused(static=("axes",), name="softmax")
 def _softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
     x = _floating("softmax", x)
-    mask = _mask(where, x)
+    mask = mask_of(where, np.shape(x))
     if not softmax_custom_jvp.value:
         return _shares(x, mask, axes)
 
@@ -112,6 +107,9 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
       axis: the axes.
       where: booleans that broadcast to ``x``: the elements that count; others give 0.
 
+    Raises:
+      ValueError: ``where`` is not of booleans.
+
     NaN where all elements are -inf.
 
     >>> import jxkernel as jx
@@ -124,7 +122,7 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
 @fused(static=("axes",), name="log_softmax")
 def _log_softmax(x: Any, where: Any, axes: tuple[int, ...]) -> Any:
     x = _floating("log_softmax", x)
-    mask = _mask(where, x)
+    mask = mask_of(where, np.shape(x))
     x = _masked(x, mask, -np.inf)
     shifted = ops.sub(x, _spread(_peak(x, axes), x, axes))
     total = sum_widely(_masked(exp(shifted), mask, 0), axes)
@@ -155,7 +153,7 @@ def _logsumexp(
         # A factor of 0 takes its term out, also an infinite one.
         a = select(ne(b, 0), a, -np.inf)
     x = _floating("logsumexp", a)
-    mask = _mask(where, x)
+    mask = mask_of(where, np.shape(x))
     x = _masked(x, mask, -np.inf)
     peak = _peak(_real(x), axes)
     # Where all are infinite there is nothing to take out.
@@ -236,7 +234,7 @@ def _logmeanexp(x: Any, where: Any, axes: tuple[int, ...], keepdims: bool) -> An
     x = _floating("logmeanexp", x)
     total = _logsumexp.__wrapped__(x, None, where, axes, keepdims, False)
     dtype = dtype_of(total)
-    mask = _mask(where, x)
+    mask = mask_of(where, np.shape(x))
     if mask is None:
         return ops.sub(total, dtype.type(np.log(prod(np.shape(x)[axis] for axis in axes))))
     count = sum_widely(cast(mask, dtype), axes)

@@ -120,11 +120,22 @@ def masked(x: Any, where: Any, identity: Any) -> Any:
     Raises:
       ValueError: the mask is not of booleans.
     """
+    mask = mask_of(where, np.shape(x))
+    return x if mask is None else select(mask, x, identity)
+
+
+def mask_of(where: Any, shape: tuple[Any, ...]) -> Any:
+    """Return what ``where=`` says of each element of an array; None where it says nothing.
+
+    Raises:
+      TypeError: the mask is no array.
+      ValueError: it is not of booleans, or not of a shape that broadcasts to the array's.
+    """
     if where is None:
-        return x
+        return None
     if (kind := argument_aval("where", where).dtype) not in dtypes.BOOLEAN:
         raise ValueError(f"where= takes booleans, got {kind.name}: write where=mask != 0")
-    return select(broadcast_to_shape(where, np.shape(x)), x, identity)
+    return broadcast_to_shape(where, shape)
 
 
 def _first_value(name: str, initial: Any, dtype: Any) -> Any:

@@ -50,6 +50,25 @@ def test_data_is_given_or_shared():
         jx.device_put(jnp.ones(2), may_alias=True, donate=True)
 
 
+def test_each_array_of_a_tree_is_shared_or_has_data_of_its_own():
+    x = jnp.arange(3.0) + 1
+    placed = jx.device_put({"own": x, "shared": [x]}, may_alias={"own": False, "shared": True})
+    assert placed["own"].unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    assert placed["shared"][0].unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
+
+
+@pytest.mark.parametrize("where", ["src", "donate", "may_alias"])
+def test_what_is_said_of_a_tree_is_a_prefix_of_it(where):
+    with pytest.raises(ValueError, match=f"device_put {where}: its structure is no prefix"):
+        jx.device_put([1.0], **{where: {"a": jx.devices()[0] if where == "src" else False}})
+
+
+@pytest.mark.parametrize("where", ["donate", "may_alias"])
+def test_whether_data_is_given_or_shared_is_a_boolean(where):
+    with pytest.raises(TypeError, match=f"device_put {where} takes booleans, got 'x'"):
+        jx.device_put([1.0], **{where: "x"})
+
+
 @pytest.mark.parametrize("seed", [2**63, 2**64 - 1, -(2**63) - 1])
 def test_seeds_have_64_bits_with_a_sign(seed):
     for make in (jx.random.key, jx.random.PRNGKey):

@@ -69,3 +69,21 @@ def test_softmax_may_be_differentiated_by_a_rule_of_its_result(where):
             np.testing.assert_allclose(slope(x), expected, atol=1e-6)
         batched = jx.vmap(jx.grad(total))(np.stack([x, 2 * x]))
     np.testing.assert_allclose(batched[0], plain[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [nn.softmax, nn.log_softmax, nn.logsumexp, nn.logmeanexp, nn.standardize, jnp.mean, jnp.sum],
+    ids=lambda function: function.__name__,
+)
+@pytest.mark.parametrize(
+    ("where", "error", "message"),
+    [
+        (3, ValueError, "where= takes booleans, got int32"),
+        (np.array([1.0, 0.0]), ValueError, "where= takes booleans, got float.*where=mask != 0"),
+        ([True, False], TypeError, "jnp.asarray"),
+    ],
+)
+def test_a_mask_is_an_array_of_booleans(function, where, error, message):
+    with pytest.raises(error, match=message):
+        function(jnp.ones(2), where=where)
