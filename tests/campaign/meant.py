@@ -556,6 +556,18 @@ TABLE = (
     ),
     Meant(
         "value",
+        "The determinant of a matrix that is singular but for rounding is what rounding leaves.",
+        made=r"linalg\.det\(",
+        leaves=_where(lambda a, b: (a == 0) | (b == 0)),
+    ),
+    Meant(
+        "value",
+        "A partition moves each of equal elements once, and its derivative with it.",
+        program=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*partition\(",
+        leaves=_where(lambda a, b: np.isfinite(a) & np.isfinite(b)),
+    ),
+    Meant(
+        "value",
         "A norm has the slope 0 at 0 (the page of differences).",
         made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\b(norm|hypot)\(",
         leaves=_where(lambda a, b: np.isnan(b) & (a == 0)),
