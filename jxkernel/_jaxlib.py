@@ -89,6 +89,7 @@ __all__ = [
     "make_c_api_client",
     "make_cpu_client",
     "make_gloo_tcp_collectives",
+    "make_transfer_server",
     "module_cost",
     "pjit",
     "plugin_initialized",
@@ -197,6 +198,7 @@ serialize_portable_artifact: Any = _jax.mlir.serialize_portable_artifact
 XlaLayout: Any = xla_client.Layout
 make_cpu_client: Any = xla_client.make_cpu_client
 c_api_topology: Any = _jax.get_default_c_api_topology
+make_transfer_server: Any = _jax.start_transfer_server
 make_c_api_client: Any = xla_client.make_c_api_client
 load_plugin: Any = xla_client.load_pjrt_plugin_dynamically
 initialize_plugin: Any = xla_client.initialize_pjrt_plugin

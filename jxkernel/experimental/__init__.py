@@ -33,6 +33,7 @@ __all__ = [
     "serialize_executable",
     "sparse",
     "topologies",
+    "transfer",
     "xla_metadata",
 ]
 
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         serialize_executable,
         sparse,
         topologies,
+        transfer,
         xla_metadata,
     )
 __getattr__, __dir__ = lazy_names(
@@ -70,6 +72,7 @@ __getattr__, __dir__ = lazy_names(
         "array_serialization buffer_callback checkify colocated_python compilation_cache "
         "compute_on custom_partitioning hijax jet key_reuse layout mesh_utils "
         "multihost_utils ode overlap pallas pjit profiler random rnn scheduling_groups "
-        "serialize_executable shard_map sparse topologies xla_metadata"
+        "serialize_executable shard_map sparse topologies transfer "
+        "xla_metadata"
     ),
 )

@@ -39,7 +39,6 @@ def test_a_definition_that_is_not_here_is_refused_with_a_reason():
         ("roofline", r"`jit\(f\).lower\(...\).cost_analysis\(\)`"),
         ("source_mapper", "show what each line became and cost"),
         ("thunky", "here XLA schedules whole programs"),
-        ("transfer", "Arrays move between processes of one mesh by collectives"),
     ],
 )
 def test_modules_that_are_not_here_are_refused_with_a_reason(name, said):
