@@ -28,6 +28,7 @@ __all__ = [
     "AccumEffect",
     "DebugEffect",
     "Effect",
+    "EffectTypeSet",
     "OrderedDebugEffect",
     "ReadEffect",
     "WriteEffect",
@@ -42,14 +43,19 @@ class Effect:
     """A kind of side effect, such as a callback to Python.
 
     Attributes:
-      name: the word jaxprs print for it.
+      name: the word jaxprs print for it; where empty, the name of the class.
       ordered: whether two equations with it (or any other ordered effect) keep their order.
       observing: whether it only looks, so that happening more often does no harm.
     """
 
-    name: str
+    name: str = ""
     ordered: bool = False
     observing: bool = False
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return self.name or type(self).__name__
 
 
 class DebugEffect(Effect):
@@ -137,4 +143,39 @@ def acting_effects(effects: Iterable[Effect]) -> list[Effect]:
 
 def effect_names(effects: Iterable[Effect]) -> str:
     """Return effects as a message names them."""
-    return ", ".join(sorted(effect.name for effect in effects))
+    return ", ".join(sorted(effect.called for effect in effects))
+
+
+class EffectTypeSet:
+    """Kinds of effects: classes, whose instances are in the set, those of subclasses too.
+
+    Args:
+      kinds: the classes.
+
+    >>> from jxkernel.core.effects import DEBUG, Effect, EffectTypeSet
+    >>> class Counted(Effect):
+    ...     pass
+    >>> kinds = EffectTypeSet()
+    >>> kinds.add_type(Counted)
+    >>> kinds.contains(Counted()), kinds.filter_not_in([Counted(), DEBUG]) == [DEBUG]
+    (True, True)
+    """
+
+    def __init__(self, kinds: Iterable[type[Effect]] = ()) -> None:
+        self._kinds = tuple(kinds)
+
+    def add_type(self, effect_type: type[Effect]) -> None:
+        """Put a class into the set."""
+        self._kinds = (*self._kinds, effect_type)
+
+    def contains(self, eff: Effect) -> bool:
+        """Whether an effect is of a class in the set."""
+        return isinstance(eff, self._kinds)
+
+    def filter_in(self, effects: Iterable[Effect]) -> list[Effect]:
+        """Return those effects that are in the set."""
+        return [effect for effect in effects if self.contains(effect)]
+
+    def filter_not_in(self, effects: Iterable[Effect]) -> list[Effect]:
+        """Return those effects that are not in the set."""
+        return [effect for effect in effects if not self.contains(effect)]

@@ -22,7 +22,9 @@ from jxkernel.api.vectorize import vmap
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.avals import ShapedArray as AbstractValue
 from jxkernel.core.axes import Axis
+from jxkernel.core.effects import Effect, EffectTypeSet
 from jxkernel.core.filtering import filtered
+from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero
 from jxkernel.core.zeros import is_linear as is_undefined_primal
 from jxkernel.dtypes import float0
@@ -48,6 +50,7 @@ __all__ = [
     "aval_method",
     "aval_property",
     "bdims_at_front",
+    "control_flow_allowed_effects",
     "instantiate_zeros",
     "is_undefined_primal",
     "jvp_from_lin",
@@ -139,6 +142,21 @@ class NullAccum(GradAccum):
         return Zero(self.aval)
 
 
+# ---------------------------------------------------------------- effects
+
+control_flow_allowed_effects = EffectTypeSet([Effect])
+"""The kinds of effects that loops and branches may have: all."""
+
+effects_p = Primitive("effects", multiple_results=True)
+"""Stands in programs for the effects of an operation, which its parts do not have."""
+effects_p.define(
+    abstract_eval=lambda *, effects: [],
+    lower=lambda context, *, effects: [],
+    evaluate=lambda *, effects: [],
+    effects=lambda *, effects: effects,
+)
+
+
 # ---------------------------------------------------------------- operations
 
 
@@ -148,7 +166,8 @@ class HiPrim:
     A subclass sets, before it calls ``super().__init__()``, ``in_avals`` (a tuple with the type of
     each argument, or a tree of types), ``out_aval`` (the type of the result, or a tree) and
     ``params`` (a dict of what is known, which become attributes).  An instance is called with
-    arrays.  It has at least ``expand``; the other methods are rules:
+    arrays.  A class may set ``effects``: an operation that has some is never dropped.  It has at
+    least ``expand``; the other methods are rules:
 
     - ``jvp``, or ``lin`` and ``linearized``: the forward derivative, and by its transpose the
       backward one;
@@ -179,6 +198,7 @@ class HiPrim:
     in_avals: tuple[Any, ...]
     out_aval: Any
     params: dict[str, Any]
+    effects: frozenset[Effect] = frozenset()
 
     def __init__(self) -> None:
         missing = [one for one in ("in_avals", "out_aval", "params") if not hasattr(self, one)]
@@ -211,6 +231,8 @@ class HiPrim:
         types = tree.map(abstractify, args)
         _check_types(f"{type(self).__name__} takes", types, tuple(self.in_avals))
         self.check(*types)
+        if self.effects:
+            effects_p.bind(effects=frozenset(self.effects))
         out = self._applied(*args)
         _check_types(f"{type(self).__name__} gives", tree.map(abstractify, out), self.out_aval)
         return out

@@ -10,6 +10,7 @@ from jxkernel import lax
 from jxkernel import numpy as jnp
 from jxkernel.experimental import hijax
 from jxkernel.experimental.hijax import HiPrim, NullAccum, ValAccum, Zero, instantiate_zeros
+from jxkernel.extend.core import Effect
 
 
 class Of(HiPrim):
@@ -426,6 +427,33 @@ def test_results_are_of_the_type_that_is_declared():
     wrong = type("Wrong", (Of,), {"expand": lambda self, x: x[:1]})
     with pytest.raises(TypeError, match=r"Wrong gives f32\[5\], and there is f32\[1\]"):
         applied(wrong, X)
+
+
+class Counted(Effect):
+    """An effect of a user."""
+
+
+class WithEffects(Forward):
+    effects = frozenset({Counted()})
+
+
+def test_operations_with_effects_stay_in_programs_and_loops():
+    def unused(x):
+        applied(WithEffects, x)
+        return x * 2
+
+    assert jx.make_jaxpr(unused)(X).effects == WithEffects.effects
+    assert "effects" in str(jx.make_jaxpr(jx.checkpoint(unused))(X))
+    for f in (unused, jx.jit(unused), lambda x: lax.fori_loop(0, 1, lambda i, x: unused(x), x)):
+        assert np.allclose(f(X), X * 2)
+        assert np.allclose(jx.vmap(f)(X[None])[0], X * 2)
+        assert np.allclose(jx.grad(lambda x, f=f: f(x).sum())(X), 2)
+    assert np.allclose(lax.cond(X[0] < 9, unused, lambda x: x, X), X * 2)
+    kinds = hijax.control_flow_allowed_effects
+    assert kinds.contains(Counted())
+    kinds.add_type(Counted)
+    assert kinds.filter_in([Counted()]) == [Counted()]
+    assert kinds.filter_not_in([Counted()]) == []
 
 
 def test_definitions_of_types_are_taken():
