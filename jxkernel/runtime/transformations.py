@@ -12,7 +12,7 @@ from itertools import count
 
 from jxkernel._jaxlib import get_pjrt_plugin, xla_transforms
 from jxkernel.config import module_passes
-from jxkernel.runtime.clients import backends
+from jxkernel.runtime.clients import backends, compiled_as
 
 __all__ = [
     "PipelineStage",
@@ -86,7 +86,6 @@ def clear_hlo_module_transformation(
 
 def _named(platforms: Sequence[str] | str | None) -> list[str]:
     """Return the platforms, once each; the clients are made first, and their plugins loaded."""
-    present = list(backends())
     if platforms is None:
-        return present
+        return list(dict.fromkeys(map(compiled_as, backends())))
     return [platforms] if isinstance(platforms, str) else list(dict.fromkeys(platforms))

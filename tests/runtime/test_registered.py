@@ -9,7 +9,7 @@ from jaxlib import xla_client
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel.experimental import mesh_utils, topologies
-from jxkernel.extend import backend
+from jxkernel.extend import backend, xla
 from jxkernel.runtime import caches, clients
 
 
@@ -58,6 +58,8 @@ def test_a_platform_is_made_by_its_factory(as_before):
     x = jx.device_put(jnp.arange(3.0), devices[1])
     assert jnp.sin(x).devices() == {devices[1]}
     assert jx.jit(lambda x: x + 1)(x).tolist() == [1, 2, 3]
+    xla.register_hlo_module_transformation(lambda module: None, name="look")
+    assert xla.clear_hlo_module_transformation("look")
     with pytest.raises(RuntimeError, match="'mine' runs already"):
         backend.register_backend_factory("mine", two_cpus)
 
