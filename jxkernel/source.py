@@ -246,6 +246,10 @@ class NameStack:
     def __bool__(self) -> bool:
         return bool(self.stack)
 
+    def extend(self, name: str) -> "NameStack":
+        """Return the stack with a name more, the innermost."""
+        return NameStack((*self.stack, name))
+
 
 @record()
 class SourceInfo:

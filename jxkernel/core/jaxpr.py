@@ -17,6 +17,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.key_data import numbers_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
+from jxkernel.records import record
 from jxkernel.source import SourceInfo
 
 __all__ = [
@@ -124,6 +125,29 @@ class Eqn:
         return Eqn(**values)
 
 
+@record()
+class DebugInfo:
+    """What is known of the function that a program was made of.
+
+    Attributes:
+      traced_for: what it was traced for.
+      func_src_info: its name, and where it is, ``loss at model.py:40``; no more than the name of
+        the programs that are made here.
+      arg_names: what its arguments are called; None where that is not known.
+      result_paths: where its results are in the tree that it gives; None likewise.
+    """
+
+    traced_for: str
+    func_src_info: str
+    arg_names: tuple[str, ...] | None = None
+    result_paths: tuple[str, ...] | None = None
+
+    @property
+    def func_name(self) -> str:
+        """The name of the function."""
+        return self.func_src_info.partition(" ")[0]
+
+
 class Jaxpr:
     """A program: constants and arguments in, equations, results out."""
 
@@ -139,13 +163,14 @@ class Jaxpr:
         eqns: Sequence[Eqn],
         effects: frozenset[Any] = NO_EFFECTS,
         name: str = "",
+        debug_info: DebugInfo | None = None,
     ) -> None:
         self.constvars = list(constvars)
         self.invars = list(invars)
         self.outvars = list(outvars)
         self.eqns = list(eqns)
         self.effects = effects
-        self.name = name
+        self.name = name if debug_info is None else debug_info.func_name
 
     def __repr__(self) -> str:
         return _jaxpr_text(self)
@@ -153,7 +178,23 @@ class Jaxpr:
     def replace(self, **parts: Any) -> Jaxpr:
         """Return this program with the given parts replaced."""
         names = ("constvars", "invars", "outvars", "eqns", "effects", "name")
-        return Jaxpr(**{name: parts.get(name, getattr(self, name)) for name in names})
+        kept = {name: parts.get(name, getattr(self, name)) for name in names}
+        return Jaxpr(**kept, debug_info=parts.get("debug_info"))
+
+    @property
+    def debug_info(self) -> DebugInfo:
+        """What is known of the function."""
+        return DebugInfo("jit", self.name)
+
+    @property
+    def num_consts(self) -> int:
+        """The number of constants."""
+        return len(self.constvars)
+
+    @property
+    def all_invars(self) -> list[Var]:
+        """The variables of the constants, then those of the arguments."""
+        return [*self.constvars, *self.invars]
 
     @property
     def in_avals(self) -> list[ShapedArray]:
@@ -240,6 +281,25 @@ class ClosedJaxpr:
     def effects(self) -> frozenset[Any]:
         """The effects of all equations together."""
         return self.jaxpr.effects
+
+    @property
+    def debug_info(self) -> DebugInfo:
+        """What is known of the function."""
+        return self.jaxpr.debug_info
+
+    @property
+    def num_consts(self) -> int:
+        """The number of constants."""
+        return len(self.consts)
+
+    @property
+    def all_invars(self) -> list[Var]:
+        """The variables of the constants, then those of the arguments."""
+        return self.jaxpr.all_invars
+
+    def map_jaxpr(self, f: Callable[[Jaxpr], Jaxpr]) -> ClosedJaxpr:
+        """Return the program that a function makes of this one, with the same constants."""
+        return ClosedJaxpr(f(self.jaxpr), self.consts)
 
     def hoisted(self) -> ClosedJaxpr:
         """Return the program with its constants as leading arguments, made once."""

@@ -276,6 +276,14 @@ class Tracer:
             "jxkernel.debug.inspect_array_sharding(x, callback=print) tells what the compiler chose"
         )
 
+    def full_lower(self) -> Any:
+        """Return this, by the name that libraries ask for what is inside by."""
+        return self
+
+    def to_concrete_value(self) -> Any:
+        """Return None: no value is known."""
+        return None
+
     @property
     def itemsize(self) -> int:
         """The bytes of one element."""
@@ -360,6 +368,28 @@ class Tracer:
 
 
 set_tracer_class(Tracer)
+
+
+def _known_of_arrays(name: str) -> Any:
+    """Return an attribute that tracers lack, for a reason that is said."""
+
+    def refuse(tracer: Tracer) -> Any:
+        raise AttributeError(
+            f"{tracer.describe_type()} has no {name!r}: only arrays lie on devices"
+        )
+
+    return property(refuse, doc="Raise: where a traced value lies is not known.")
+
+
+for _name in (
+    "addressable_shards",
+    "committed",
+    "device",
+    "global_shards",
+    "is_fully_addressable",
+    "is_fully_replicated",
+):
+    setattr(Tracer, _name, _known_of_arrays(_name))
 
 
 def is_unknown(x: Any) -> bool:

@@ -12,8 +12,11 @@ from jxkernel.api.extending import (
     primitive_jvps,
     primitive_transposes,
 )
+from jxkernel.api.handmade_programs import zeros_like_aval
 from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.core.zeros import is_linear as is_undefined_primal
+from jxkernel.primitives.shape.broadcast import add_any as add_jaxvals
+from jxkernel.primitives.shape.broadcast import add_any_p as add_jaxvals_p
 from jxkernel.primitives.shape.broadcast import add_tangents
 from jxkernel.primitives.shape.broadcast import instantiate as instantiate_zeros
 from jxkernel.transforms.jvp import JvpTrace as JVPTrace
@@ -24,6 +27,8 @@ __all__ = [
     "JVPTracer",
     "UndefinedPrimal",
     "Zero",
+    "add_jaxvals",
+    "add_jaxvals_p",
     "add_tangents",
     "defbilinear",
     "defjvp",
@@ -34,4 +39,5 @@ __all__ = [
     "is_undefined_primal",
     "primitive_jvps",
     "primitive_transposes",
+    "zeros_like_aval",
 ]

@@ -3,6 +3,7 @@
 A façade: it re-exports and holds nothing of its own.
 """
 
+from jxkernel.api.handmade_programs import close_jaxpr, convert_constvars_jaxpr
 from jxkernel.api.wrapped_functions import dce_jaxpr, trace_to_jaxpr_dynamic
 
-__all__ = ["dce_jaxpr", "trace_to_jaxpr_dynamic"]
+__all__ = ["close_jaxpr", "convert_constvars_jaxpr", "dce_jaxpr", "trace_to_jaxpr_dynamic"]

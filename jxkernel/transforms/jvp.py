@@ -53,6 +53,12 @@ class JvpTracer(Tracer):
         """Whether the primal's value can be had now."""
         return not is_unknown(self.primal)
 
+    def to_concrete_value(self) -> Any:
+        """Return the primal's value; None where it is not known."""
+        if isinstance(self.primal, Tracer):
+            return self.primal.to_concrete_value()
+        return self.primal
+
     def _concrete(self, error: Any, wanted: str | None = None) -> Any:
         """Give a known value to a condition and to ``int``, which have no derivative to lose."""
         if isinstance(self.primal, Tracer):
