@@ -17,8 +17,9 @@ from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Trace, Tracer, base_trace, place_in_source, state
+from jxkernel.dtypes import canonicalize_dtype, itemsize_bits
 from jxkernel.errors import RefError
-from jxkernel.primitives.elementwise.convert import convert_element_type
+from jxkernel.primitives.elementwise.convert import bitcast_convert_type, convert_element_type
 from jxkernel.tree import physical
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "CapturedReferences",
     "Carried",
     "Lent",
+    "Rearranged",
     "Ref",
     "Taken",
     "View",
@@ -350,6 +352,67 @@ class Ref:
         """References to parts: ``ref.at[idx]`` reads and writes ``ref[idx]``."""
         return Views(self)
 
+    def reshape(self, *shape: Any) -> Rearranged:
+        """Return a reference to the same elements in another shape.
+
+        Args:
+          *shape: the sizes, or a tuple of them; one may be -1.
+        """
+        sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+        known = math.prod([size for size in sizes if size != -1])
+        whole = tuple([self.size // max(known, 1) if size == -1 else size for size in sizes])
+        if math.prod(whole) != self.size:
+            raise RefError(
+                f"a reference of type {self.aval} cannot have the shape {whole}.",
+                **place_in_source(),
+            )
+        return Rearranged(
+            self,
+            self.aval.inner_aval.update(shape=whole),
+            lambda value: value.reshape(whole),
+            lambda value: value.reshape(self.shape),
+        )
+
+    def transpose(self, *axes: Any) -> Rearranged:
+        """Return a reference to the same elements with its axes in another order.
+
+        Args:
+          *axes: the axes, or a tuple of them; in reverse order where not given.
+        """
+        order = tuple(axes[0]) if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
+        order = order or tuple(range(self.ndim))[::-1]
+        back = tuple([order.index(axis) for axis in range(self.ndim)])
+        return Rearranged(
+            self,
+            self.aval.inner_aval.update(shape=tuple([self.shape[axis] for axis in order])),
+            lambda value: value.transpose(order),
+            lambda value: value.transpose(back),
+        )
+
+    @property
+    def T(self) -> Rearranged:
+        """A reference to the same elements with its axes in reverse order."""
+        return self.transpose()
+
+    def bitcast(self, dtype: Any) -> Rearranged:
+        """Return a reference to the same bits as numbers of another dtype.
+
+        Args:
+          dtype: the dtype.  Where its numbers are narrower, the last axis but one is as many times
+            longer; where they are wider, shorter.
+
+        Raises:
+          RefError: that axis is not there, or is no multiple.
+        """
+        own, wanted = self.dtype, canonicalize_dtype(dtype)
+        shape = _bitcast_shape(self, wanted)
+        return Rearranged(
+            self,
+            ShapedArray(shape, wanted),
+            lambda value: _as_bits(value, wanted),
+            lambda value: _as_bits(value, own),
+        )
+
     def get(self, idx: object = ...) -> Any:
         """Return a part of the array: ``ref[idx]``."""
         return part(self, idx)
@@ -453,6 +516,94 @@ class View(Ref):
 
     def __repr__(self) -> str:
         return f"{self._ref!r}.at[{self._index!r}]"
+
+
+class Rearranged(Ref):
+    """A reference to the elements of another in another shape, or as numbers of another dtype.
+
+    Args:
+      ref: the other.
+      aval: the type of the array that is seen.
+      forward: makes it of the other's array.
+      backward: makes the other's array of it.
+    """
+
+    __slots__ = ("_backward", "_forward", "_ref")
+
+    def __init__(
+        self,
+        ref: Ref,
+        aval: ShapedArray,
+        forward: Callable[[Any], Any],
+        backward: Callable[[Any], Any],
+    ) -> None:
+        self._ref = ref
+        self._forward = forward
+        self._backward = backward
+        self.structure = ref.structure
+        self.aval = AbstractRef(aval)
+
+    def root(self) -> Ref:
+        """Return the reference whose elements these are."""
+        return self._ref.root()
+
+    def read(self) -> Any:
+        """Return the array that is seen."""
+        return self._forward(self._ref.read())
+
+    def recorder(self) -> Any:
+        """Return None: it is the other reference that is read and written."""
+        return None
+
+    def write(self, value: object) -> None:
+        """Put another array in the place of the one that is seen."""
+        self._ref.write(self._backward(value))
+
+    def end(self) -> Any:
+        """Refuse to end a reference whose array goes on.
+
+        Raises:
+          RefError: always.
+        """
+        raise RefError(f"{self.aval}, what another reference holds, cannot be frozen or freed.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ref, (self.read(),)
+
+    def __repr__(self) -> str:
+        return f"{self._ref!r} as {self.aval}"
+
+
+def _as_bits(value: Any, dtype: Any) -> Any:
+    """Return the bits of an array as numbers of another dtype, along the last axis but one."""
+    own, wanted = itemsize_bits(value.dtype), itemsize_bits(dtype)
+    if own == wanted:
+        return bitcast_convert_type(value, dtype)
+    *outer, rows, columns = value.shape
+    if own > wanted:
+        cut = bitcast_convert_type(value, dtype).swapaxes(-1, -2)
+        return cut.reshape(*outer, rows * (own // wanted), columns)
+    count = wanted // own
+    joined = value.reshape(*outer, rows // count, count, columns).swapaxes(-1, -2)
+    return bitcast_convert_type(joined, dtype)
+
+
+def _bitcast_shape(ref: Ref, dtype: Any) -> tuple[int, ...]:
+    """Return the shape of an array whose bits are those of numbers of another dtype.
+
+    Raises:
+      RefError: there is none.
+    """
+    own, wanted = itemsize_bits(ref.dtype), itemsize_bits(dtype)
+    if own == wanted:
+        return ref.shape
+    if ref.ndim < 2 or ref.shape[-2] * own % wanted:
+        raise RefError(
+            f"a reference of type {ref.aval} has no axis before the last that is cut or joined to "
+            f"be {dtype.name}.",
+            **place_in_source(),
+        )
+    return (*ref.shape[:-2], ref.shape[-2] * own // wanted, ref.shape[-1])
 
 
 _NO_ARRAY = "a reference of type {} is no array: read its value with ref[...]"
@@ -742,5 +893,5 @@ def _refused(ref: Ref) -> Any:
     raise TypeError(_NO_ARRAY.format(ref.aval))
 
 
-for _kind in (Ref, View):
+for _kind in (Ref, View, Rearranged):
     register_abstractifier(_kind, _refused)

@@ -8,7 +8,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import lax
 from jxkernel import numpy as jnp
-from jxkernel.errors import KernelError, ReverseModeError
+from jxkernel.errors import KernelError, RefError, ReverseModeError
 from jxkernel.experimental import pallas as pl
 from jxkernel.experimental.pallas import tpu as pltpu
 
@@ -47,6 +47,67 @@ def test_a_reference_is_selected_when_the_kernel_runs():
     np.testing.assert_array_equal(slope, (TEN >= 2) & (TEN < 6))
     with pytest.raises(KernelError, match="all of one type"):
         pl.select_ref(0, jx.new_ref(TEN), jx.new_ref(1.0))
+
+
+TABLE = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+REARRANGED = {
+    "reshape": (lambda ref: ref.reshape(4, 3), TABLE.reshape(4, 3)),
+    "reshape of the rest": (lambda ref: ref.reshape((2, -1)), TABLE.reshape(2, 6)),
+    "reshape of a part": (lambda ref: ref.at[1:].reshape(8), TABLE[1:].reshape(8)),
+    "part of a reshape": (lambda ref: ref.reshape(12).at[pl.ds(3, 4)], TABLE.ravel()[3:7]),
+    "transpose": (lambda ref: ref.reshape(3, 2, 2).transpose(2, 0, 1), None),
+    "T": (lambda ref: ref.T, TABLE.T),
+    "bitcast": (lambda ref: ref.bitcast(jnp.int32), TABLE.view(np.int32)),
+    "bitcast to narrower": (lambda ref: ref.bitcast(jnp.uint16), None),
+    "bitcast to wider": (lambda ref: ref.bitcast(jnp.uint16).bitcast(jnp.float32), TABLE),
+}
+
+
+@pytest.mark.parametrize("name", REARRANGED)
+def test_references_are_rearranged(name):
+    how, expected = REARRANGED[name]
+    if name == "transpose":
+        expected = TABLE.reshape(3, 2, 2).transpose(2, 0, 1)
+    if expected is None:  # the low halves of a row, then the high ones
+        halves = TABLE.view(np.uint16).reshape(3, 4, 2)
+        expected = halves.swapaxes(1, 2).reshape(6, 4)
+
+    def kernel(x_ref, o_ref, kept_ref):
+        seen = how(x_ref)
+        o_ref[...] = seen[...]
+        assert (seen.shape, seen.dtype) == (expected.shape, expected.dtype)
+        kept_ref[...] = jnp.zeros_like(kept_ref)
+        how(kept_ref)[...] = seen[...]
+
+    outs = (jx.ShapeDtypeStruct(expected.shape, expected.dtype), TABLE)
+    found, kept = pl.pallas_call(kernel, outs)(TABLE)
+    np.testing.assert_array_equal(found, expected)
+    part = "part" in name
+    np.testing.assert_array_equal(
+        kept if not part else how(jx.new_ref(kept))[...], TABLE if not part else expected
+    )
+
+
+def test_rearranged_references_write_through_and_differentiate():
+    ref = jx.new_ref(jnp.asarray(TABLE))
+    ref.reshape(12)[pl.ds(2, 3)] = -jnp.ones(3)
+    ref.T[0] += 10
+    expected = TABLE.copy()
+    expected.ravel()[2:5] = -1
+    expected[:, 0] += 10
+    np.testing.assert_array_equal(ref[...], expected)
+
+    def kernel(x_ref, o_ref):
+        o_ref.T[...] = x_ref.reshape(4, 3)[...] ** 2
+
+    slope = jx.grad(lambda x: pl.pallas_call(kernel, TABLE)(x).sum())(TABLE)
+    np.testing.assert_array_equal(slope, 2 * TABLE)
+    for refused in (lambda: ref.reshape(5), lambda: ref.at[0].bitcast(jnp.int8)):
+        with pytest.raises(RefError):
+            refused()
+    with pytest.raises(RefError, match="cannot be frozen"):
+        jx.freeze(ref.reshape(12))
 
 
 def test_kernels_see_what_a_semaphore_is():
