@@ -128,6 +128,16 @@ class ShapedArray:
         mark = "*" if weak and self.weak_type else ""
         return f"{dtypes.short_name(self.dtype)}{mark}{self._sizes()}{self._axes()}"
 
+    @property
+    def itemsize(self) -> int:
+        """The bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
     def str_short(self, short_dtypes: bool = False) -> str:
         """Return the type in one word, such as ``float32[3,4]``.
 
@@ -214,6 +224,14 @@ class ShapedArray:
 
     def to_tangent_aval(self) -> ShapedArray:
         """Return the type of a tangent of this, under the field's name: see ``tangent``."""
+        return self.tangent()
+
+    def to_ct_aval(self) -> ShapedArray:
+        """Return the type of a cotangent of this, under the field's name: see ``cotangent``."""
+        return self.cotangent()
+
+    def at_least_vspace(self) -> ShapedArray:
+        """Return the type of a tangent of this, under an older name."""
         return self.tangent()
 
     def tangent(self) -> ShapedArray:

@@ -232,6 +232,38 @@ class Primitive:
         self._declare("abstract_eval", abstract_eval)
         return abstract_eval
 
+    def def_effectful_abstract_eval(self, rule: RuleT) -> RuleT:
+        """Declare, as a decorator, how result types and effects follow from argument types.
+
+        The rule returns both: the type (a sequence for several results), and a set of effects.
+
+        >>> from jxkernel.core.effects import IO
+        >>> from jxkernel.core.primitive import Primitive
+        >>> sent_p = Primitive("sent")
+        >>> _ = sent_p.def_effectful_abstract_eval(lambda x: (x, {IO}))
+        >>> import jxkernel as jx
+        >>> jx.make_jaxpr(sent_p.bind)(1.0).effects == {IO}
+        True
+        """
+
+        def types(*avals: Any, **params: Any) -> Any:
+            return rule(*avals, **params)[0]
+
+        def effects(*avals: Any, **params: Any) -> frozenset[Any]:
+            return frozenset(rule(*avals, **params)[1])
+
+        self._declare("abstract_eval", types)
+        self._declare("effects", effects)
+        return rule
+
+    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Return what ``bind`` takes beside operands to repeat an equation with such parameters.
+
+        That is functions, which come before the operands and are none here, and parameters:
+        ``bind(*functions, *operands, **params)``.
+        """
+        return [], params
+
     def def_lower(self, rule: RuleT) -> RuleT:
         """Declare, as a decorator, the StableHLO of one application."""
         self._declare("lower", rule)

@@ -38,7 +38,11 @@ from jxkernel.export.devices import (
     tiled,
     written_sharding,
 )
-from jxkernel.export.format import packed, unpacked
+from jxkernel.export.format import (
+    maximum_supported_calling_convention_version,
+    packed,
+    unpacked,
+)
 from jxkernel.export.shapes import symbolic_shape
 from jxkernel.export.trees import read_tree, written_tree
 from jxkernel.hlo import artifacts
@@ -104,6 +108,21 @@ class Exported:
         self._make_vjp = make_vjp
         self._derivative: Exported | None = None
         self._differentiable: Callable[..., Any] | None = None
+
+    @property
+    def calling_convention_version(self) -> int:
+        """The version of how the program is called, and of its header."""
+        return maximum_supported_calling_convention_version
+
+    @property
+    def ordered_effects(self) -> tuple[()]:
+        """The effects that keep their order: none, for callbacks do not leave their process."""
+        return ()
+
+    @property
+    def unordered_effects(self) -> tuple[()]:
+        """The other effects, likewise none."""
+        return ()
 
     @property
     def in_tree(self) -> Any:

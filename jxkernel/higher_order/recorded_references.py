@@ -22,7 +22,7 @@ from jxkernel.core.trace import Tracer
 from jxkernel.higher_order.references import AbstractRef, Binding, Ref, part, replace
 from jxkernel.records import record
 from jxkernel.transforms.stage import StageTrace, StageTracer, trace_flat
-from jxkernel.tree import physical
+from jxkernel.tree import PyTreeDef, physical
 
 __all__ = ["PerformedPrimitive", "Recorder"]
 
@@ -268,7 +268,7 @@ class Recorder:
         """Return a reference for an argument of the program, of the type of another."""
         return ref.like(lambda own: _Recorded(self, own, variable))
 
-    def parameter(self, aval: AbstractRef, variable: Var, structure: Any = _ARRAY) -> Ref:
+    def parameter(self, aval: AbstractRef, variable: Var, structure: PyTreeDef = _ARRAY) -> Ref:
         """Return a reference for an argument of the program, by its type.
 
         Args:

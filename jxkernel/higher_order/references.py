@@ -15,9 +15,10 @@ from typing import Any
 
 from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
+from jxkernel.core.jaxpr import Value
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Trace, Tracer, base_trace, place_in_source, state
-from jxkernel.dtypes import canonicalize_dtype, itemsize_bits
+from jxkernel.dtypes import DType, canonicalize_dtype, itemsize_bits
 from jxkernel.errors import RefError
 from jxkernel.primitives.elementwise.convert import bitcast_convert_type, convert_element_type
 from jxkernel.tree import physical
@@ -252,6 +253,20 @@ class Ref:
         """The array's sharding."""
         return self.read().sharding
 
+    @property
+    def committed(self) -> bool:
+        """Whether the array was put where it lies by somebody's word."""
+        return self.read().committed
+
+    @property
+    def format(self) -> Any:
+        """How the array lies in memory, and where."""
+        return self.read().format
+
+    def unsafe_buffer_pointer(self) -> int:
+        """Return the address of the array's memory, which is another array's after a write."""
+        return self.read().unsafe_buffer_pointer()
+
     def binding(self) -> Binding:
         """Return where the value is, for the trace at hand.
 
@@ -394,7 +409,7 @@ class Ref:
         """A reference to the same elements with its axes in reverse order."""
         return self.transpose()
 
-    def bitcast(self, dtype: Any) -> Rearranged:
+    def bitcast(self, dtype: object) -> Rearranged:
         """Return a reference to the same bits as numbers of another dtype.
 
         Args:
@@ -574,7 +589,7 @@ class Rearranged(Ref):
         return f"{self._ref!r} as {self.aval}"
 
 
-def _as_bits(value: Any, dtype: Any) -> Any:
+def _as_bits(value: Value, dtype: DType) -> Any:
     """Return the bits of an array as numbers of another dtype, along the last axis but one."""
     own, wanted = itemsize_bits(value.dtype), itemsize_bits(dtype)
     if own == wanted:
@@ -588,7 +603,7 @@ def _as_bits(value: Any, dtype: Any) -> Any:
     return bitcast_convert_type(joined, dtype)
 
 
-def _bitcast_shape(ref: Ref, dtype: Any) -> tuple[int, ...]:
+def _bitcast_shape(ref: Ref, dtype: DType) -> tuple[int, ...]:
     """Return the shape of an array whose bits are those of numbers of another dtype.
 
     Raises:

@@ -127,6 +127,18 @@ class NamedSharding(NamedShardingBase):
         return set(self._internal_device_list.addressable_device_list)
 
     @property
+    def has_addressable_devices(self) -> bool:
+        """Whether a device belongs to this process."""
+        return bool(self._internal_device_list.addressable_device_list)
+
+    @property
+    def replicated_axes(self) -> frozenset[Hashable]:
+        """The mesh axes along which pieces are repeated: those that the spec does not name."""
+        spec = self.spec
+        named = [name for entry in spec.partitions for name in axes_of(entry)]
+        return frozenset(self.mesh.axis_names).difference(named, spec.unreduced, spec.reduced)
+
+    @property
     def num_devices(self) -> int:
         """The number of devices."""
         return self.mesh.size

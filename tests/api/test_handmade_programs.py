@@ -118,6 +118,18 @@ def test_places_and_names_are_set_for_a_block():
     assert source_info_util.summarize(eqns[2].source_info, 2) == told
 
 
+def test_what_programs_and_references_say_of_themselves():
+    exported = jx.export.export(jx.jit(jnp.sin))(1.0)
+    newest = jx.export.maximum_supported_calling_convention_version
+    assert exported.calling_convention_version == newest
+    assert exported.ordered_effects == exported.unordered_effects == ()
+    array = jx.device_put(jnp.ones(2), jx.devices()[0])
+    ref = jx.new_ref(array)
+    assert ref.committed is True
+    assert ref.format == array.format
+    assert ref.unsafe_buffer_pointer() == ref[...].unsafe_buffer_pointer()
+
+
 def test_what_tracers_say_of_devices_and_values():
     def asked(x):
         for name in ("committed", "device", "is_fully_addressable", "is_fully_replicated"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+from jxkernel.core.effects import Effect
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.lax import mul
@@ -151,3 +152,33 @@ def test_a_transpose_rule_that_returns_no_list_of_cotangents_is_told(primitive, 
     primitive.replace_rule("transpose", lambda ct, x: (part for part in [ct]))
     _, pull_back = jx.vjp(primitive.bind, np.ones((1, 3), np.float32))
     assert pull_back(np.full((1, 3), 2, np.float32))[0].tolist() == [[2, 2, 2]]
+
+
+class Sent(Effect):
+    """An effect of a package."""
+
+
+def test_one_rule_gives_types_and_effects(primitive):
+    @primitive.def_effectful_abstract_eval
+    def rule(x, *, twice):
+        return x.update(shape=(2, *x.shape) if twice else x.shape), {Sent()}
+
+    primitive.def_lower(lambda context, x, *, twice: x)
+    jaxpr = jx.make_jaxpr(lambda x: primitive.bind(x, twice=True))(1.0)
+    assert jaxpr.effects == {Sent()}
+    assert jaxpr.out_avals[0].shape == (2,)
+    [eqn] = jaxpr.eqns
+    functions, params = eqn.primitive.get_bind_params(eqn.params)
+    again = jx.make_jaxpr(lambda x: eqn.primitive.bind(*functions, x, **params))(1.0)
+    assert str(again) == str(jaxpr)
+    kept = jx.jit(lambda x: (primitive.bind(x, twice=False), x)[1])
+    assert "test_double" in str(jx.make_jaxpr(kept)(1.0))
+    assert kept(3.0) == 3
+    assert rule(jx.typeof(1.0), twice=False)[1] == {Sent()}
+
+
+def test_types_know_bytes_and_the_names_of_others():
+    aval = jx.typeof(np.ones((2, 3), np.float32))
+    assert (aval.itemsize, aval.nbytes) == (4, 24)
+    assert aval.to_ct_aval() == aval.at_least_vspace() == aval
+    assert jx.typeof(np.int8(3)).at_least_vspace().dtype == jx.dtypes.float0

@@ -116,3 +116,19 @@ def test_repeated_calls_on_a_mesh_run_no_python(eight_devices):
     finally:
         sys.setprofile(None)
     assert [name for event, name in entered if event == "call"] == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "repeated"),
+    [
+        (P("x"), {"y"}),
+        (P(), {"x", "y"}),
+        (P(("x", "y")), set()),
+        (P(unreduced={"x"}), {"y"}),
+        (P(reduced={"y"}), {"x"}),
+    ],
+)
+def test_pieces_are_repeated_along_axes_that_nothing_names(spec, repeated, eight_devices):
+    sharding = NamedSharding(jx.make_mesh((4, 2), ("x", "y")), spec)
+    assert sharding.replicated_axes == repeated
+    assert sharding.has_addressable_devices
