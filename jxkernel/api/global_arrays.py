@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-device_kind_handler_dict: dict[str, Callable[..., Any]] = {}
+device_kind_handler_dict: dict[Any, Callable[..., Any]] = {}
 """By ``device_kind``: a function that arranges devices of that kind for a mesh.
 
 It is called as ``(mesh_shape, devices, contiguous_submeshes=...)`` and returns the devices in an
@@ -80,7 +80,8 @@ def make_mesh(
 
 def _arranged(sizes: tuple[int, ...], devices: list[Any], contiguous: bool = False) -> Any:
     """Return devices arranged in an array of some sizes, as many as it has places."""
-    handler = device_kind_handler_dict.get(devices[-1].device_kind) if devices else None
+    kind = getattr(devices[-1], "device_kind", None) if devices else None
+    handler = device_kind_handler_dict.get(kind)
     if handler is not None:
         arranged = handler(sizes, devices, contiguous_submeshes=contiguous)
         if arranged is not None:
