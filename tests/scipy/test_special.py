@@ -328,7 +328,11 @@ SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
     "expn of order 0": (lambda x: special.expn(0, x), [(np.inf, 0.0), (1.0, -2 / np.e)]),
     "slope of log_ndtr": (jx.grad(special.log_ndtr), [(0.0, -2 / np.pi), (np.inf, 0.0)]),
     "slope of ndtr": (jx.grad(special.ndtr), [(0.0, 0.0), (-np.inf, 0.0)]),
-    "slope of i1": (jx.grad(special.i1), [(0.0, 0.0), (1e-30, 0.0)]),
+    "i0": (special.i0, [(0.5, 0.25789431), (100.0, np.inf), (-np.inf, -np.inf)]),
+    "i1": (special.i1, [(0.5, 0.54769473), (-2.0, 1.48426688), (-100.0, np.inf)]),
+    "slope of i1": (jx.grad(special.i1), [(0.0, 0.0), (1e-30, 0.0), (2.0, 1.24616263)]),
+    "rel_entr in p": (lambda p: special.rel_entr(p, 2.0), [(0.0, 0.0), (2.0, 1.0), (np.inf,) * 2]),
+    "rel_entr in q": (lambda q: special.rel_entr(2.0, q), [(np.inf, 0.0), (2.0, -1.0)]),
 }
 
 
@@ -388,3 +392,11 @@ def test_entropies_of_nan_have_slopes_of_nan(name: str, where: int) -> None:
     args[where] = np.nan
     assert np.isnan(jx.grad(getattr(special, name), (0, 1))(*args)).all()
     assert np.isfinite(jx.grad(getattr(special, name), (0, 1))(2.0, 3.0)).all()
+
+
+def test_values_in_range_whose_factors_are_beyond_it() -> None:
+    np.testing.assert_allclose(special.comb(np.float32([1e30, 3e38]), 1), [1e30, 3e38], 1e-5)
+    np.testing.assert_allclose(special.betaln(np.float32(3e38), 2), -177.193692, 1e-6)
+    x = np.float32([-91, 91, np.inf])
+    np.testing.assert_allclose(special.i0(x), [1.38927143e38, 1.38927143e38, np.inf], 1e-6)
+    np.testing.assert_allclose(special.i1(x), [-1.38161694e38, 1.38161694e38, np.inf], 1e-6)

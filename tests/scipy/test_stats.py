@@ -292,6 +292,22 @@ def test_slopes_at_what_is_not_a_number_are_none(name: str) -> None:
         assert np.isnan(slope), function
 
 
+def test_slopes_by_parameters_that_are_not_numbers_are_none() -> None:
+    def slopes(name: str, function: str) -> Any:
+        parameters = NAN_ROWS[name][0]
+        args = np.full((len(parameters) + 1,) * 2, 1.0, np.float32)
+        args[:, 1:] = parameters
+        np.fill_diagonal(args, np.nan)
+        places = tuple(range(len(args)))
+        return jx.vmap(jx.grad(getattr(getattr(stats, name), function), places))(*args.T)
+
+    rows = [(name, f) for name, (_, functions) in NAN_ROWS.items() for f in functions.split()]
+    rows.remove(("beta", "cdf"))  # It is differentiable in x alone.
+    found = jx.jit(lambda: [slopes(*row) for row in rows])()
+    for row, values in zip(rows, found, strict=True):
+        assert np.isnan(values).all(), row
+
+
 SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "laplace.cdf": (stats.laplace.cdf, [(0.0, 0.5), (-np.inf, 0.0)]),
     "expon.sf at its end": (stats.expon.sf, [(0.0, -1.0), (-1.0, 0.0)]),
@@ -313,6 +329,7 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "chi2.cdf": (lambda x: stats.chi2.cdf(x, 3.0), [(-1.0, 0.0), (np.inf, 0.0)]),
     "slope of logistic.logpdf": (jx.grad(stats.logistic.logpdf), [(0.0, -0.5), (np.inf, 0.0)]),
     "gennorm.cdf": (lambda x: stats.gennorm.cdf(x, 1.0), [(0.0, 0.5), (np.inf, 0.0)]),
+    "gennorm.cdf far out": (lambda x: stats.gennorm.cdf(x, 2.0), [(1e30, 0.0), (-1e30, 0.0)]),
     "gennorm.cdf in beta": (lambda b: stats.gennorm.cdf(0.0, b), [(1.0, 0.0), (2.0, 0.0)]),
     "slope of gennorm.logpdf": (
         jx.grad(lambda x: stats.gennorm.logpdf(x, 2.0)),

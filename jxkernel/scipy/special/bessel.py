@@ -1,14 +1,16 @@
 """Bessel functions, by their recurrences."""
 
+from math import factorial
 from typing import Any
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.control_flow.looping import fori_loop
+from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
 from jxkernel.primitives.elementwise import special as ops
-from jxkernel.scipy.special.elementwise import computed, unary_function
+from jxkernel.scipy.special.elementwise import computed, polynomial, unary_function
 
 __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e"]
 
@@ -44,6 +46,45 @@ i1e = unary_function(
 )
 
 
+def _grown(x: Any, scaled: Any) -> Any:
+    """Return exp(|x|) times a number, which may be in range where the exponential is not."""
+    half = jnp.exp(abs(x) / 2)
+    return half * (half * scaled)
+
+
+def _finite(x: Any) -> Any:
+    """Return x, and the greatest number in place of infinity: scaled functions are not 0 there."""
+    greatest = float(dtypes.finfo(x.dtype).max)
+    return jnp.clip(x, -greatest, greatest)
+
+
+@custom_jvp
+def _i0(x: Any) -> Any:
+    return _grown(x, ops.bessel_i0e(_finite(x)))
+
+
+@custom_jvp
+def _i1(x: Any) -> Any:
+    return _grown(x, ops.bessel_i1e(_finite(x)))
+
+
+_I2 = tuple(1 / (4 ** (k + 1) * factorial(k) * factorial(k + 2)) for k in range(9))
+
+
+def _i2(x: Any) -> Any:
+    """Return I₂(x): I₀(x) - 2/x I₁(x), and below 1 its power series (DLMF 10.29.1, 10.25.2)."""
+    near = abs(x) < 1
+    square = jnp.where(near, x, 0) ** 2
+    far = _finite(jnp.where(near, 1, x))
+    scaled = ops.bessel_i0e(far) - 2 * ops.bessel_i1e(far) / far
+    return jnp.where(near, square * polynomial(square, _I2), _grown(x, scaled))
+
+
+# DLMF 10.29.1 and 10.29.3.
+_i0.defjvps(lambda t, y, x: t * _i1(x))
+_i1.defjvps(lambda t, y, x: t * (0.5 * _i0(x) + 0.5 * _i2(x)))
+
+
 @fused
 def i0(x: Any) -> Any:
     """Return I₀(x), the modified Bessel function of the first kind and order 0.
@@ -51,11 +92,13 @@ def i0(x: Any) -> Any:
     Args:
       x: a real array; integers become floating.
 
+    Infinite where it is beyond the dtype.  The derivative is I₁(x).  Source: DLMF 10.25.
+
     >>> from jxkernel.scipy import special
     >>> special.i0(0.0)
     Array(1.0000001, dtype=float32, weak_type=True)
     """
-    return computed("i0", lambda x: jnp.exp(abs(x)) * ops.bessel_i0e(x), x, weakly=True)
+    return computed("i0", _i0, x, weakly=True)
 
 
 @fused
@@ -65,11 +108,15 @@ def i1(x: Any) -> Any:
     Args:
       x: a real array; integers become floating.
 
+    Infinite where it is beyond the dtype.  The derivative is (I₀(x) + I₂(x))/2.
+
+    Source: DLMF 10.25.
+
     >>> from jxkernel.scipy import special
     >>> special.i1(0.0)
     Array(0., dtype=float32, weak_type=True)
     """
-    return computed("i1", lambda x: jnp.exp(abs(x)) * ops.bessel_i1e(x), x, weakly=True)
+    return computed("i1", _i1, x, weakly=True)
 
 
 def _downward(z: Any, v: int, count: int) -> Any:

@@ -161,15 +161,28 @@ def entr(x: Any) -> Any:
     return computed("entr", _entr, x, weakly=True)
 
 
+@custom_jvp
 def _rel_entr(p: Any, q: Any) -> Any:
-    zero = p == 0
     both = (p > 0) & (q > 0)
-    first, second = jnp.where(both, p, 1), jnp.where(both, q, 1)
-    value = first * (jnp.log(first) - jnp.log(second))
-    value = jnp.where(both, value, jnp.where(zero & (q >= 0), 0, np.inf))
-    unknown = jnp.isnan(p) | jnp.isnan(q)
-    # Squared, so that slopes are NaN as well.
-    return jnp.where(unknown, jnp.where(unknown, p + q, 0) ** 2, value)
+    value = p * _log_ratio(p, q)
+    value = jnp.where(both, value, jnp.where((p == 0) & (q >= 0), 0, np.inf))
+    return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
+
+
+def _log_ratio(p: Any, q: Any) -> Any:
+    """Return log(p/q), and 0 where that is none."""
+    both = (p > 0) & (q > 0)
+    return jnp.log(jnp.where(both, p, 1)) - jnp.log(jnp.where(both, q, 1))
+
+
+@partial(_rel_entr.defjvp, symbolic_zeros=True)
+def _rel_entr_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    p, q = primals
+    both = (p > 0) & (q > 0)
+    by_p = jnp.where(both, _log_ratio(p, q) + 1, 0)
+    by_q = jnp.where(both, -p / jnp.where(both, q, 1), 0)
+    unknown = jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, 0)
+    return _rel_entr(p, q), _moved(tangents, (by_p + unknown, by_q + unknown))
 
 
 @fused
@@ -179,6 +192,8 @@ def rel_entr(p: Any, q: Any) -> Any:
     Args:
       p: a real array; integers become floating.
       q: another.
+
+    The derivatives are log(p/q) + 1 and -p/q; 0 where p or q is not positive.
 
     >>> from jxkernel.scipy import special
     >>> special.rel_entr(0.0, 1.0)

@@ -21,7 +21,7 @@ from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise import incomplete
 from jxkernel.primitives.elementwise import special as ops
 from jxkernel.primitives.elementwise.identity import stop_gradient
-from jxkernel.scipy.special.elementwise import computed, strongly, unary_function
+from jxkernel.scipy.special.elementwise import computed, epsilon, strongly, unary_function
 
 __all__ = [
     "bernoulli",
@@ -250,7 +250,10 @@ def _betaln(a: Any, b: Any) -> Any:
     total = safe + beside
     # log Γ(b) - log Γ(a + b) = -(b - 1/2) log(1 + a/b) - a log(a + b) + a + remainders.
     change = stirling_remainder(safe) - stirling_remainder(total)
-    ratio = beside - (safe - 0.5) * jnp.log1p(beside / safe) - beside * jnp.log(total) + change
+    # Where a/b is nothing beside 1, the first of them is a: the quotient may be subnormal.
+    apart_far = beside < safe * epsilon(safe)
+    near = jnp.where(apart_far, beside, (safe - 0.5) * jnp.log1p(beside / safe))
+    ratio = beside - near - beside * jnp.log(total) + change
     value = jnp.where(apart & (small > 0), ops.lgamma(beside) + ratio, direct)
     return jnp.where((small == 0) & (large >= 0), np.inf, value)
 
@@ -417,7 +420,9 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
             n = jnp.where((n == 0) & (k == 0), 0, n + k - 1)
         valid = valid & (k <= n)
         n, k = jnp.where(valid, n, 1), jnp.where(valid, k, 0)
-        value = jnp.exp(-_smooth_betaln(n - k + 1, k + 1)) / (n + 1)
+        # In two halves: the inverse of B may be beyond the dtype where their quotient is not.
+        root = jnp.exp(-0.5 * _smooth_betaln(n - k + 1, k + 1))
+        value = root * (root / (n + 1))
         whole = (n == jnp.floor(n)) & (k == jnp.floor(k)) & (value < 1e6)
         # Rounded without losing the slope.
         rounded = value + stop_gradient(jnp.round(value) - value)

@@ -50,15 +50,16 @@ def _standardized(
     def compute(x: Any, loc: Any, scale: Any, *parameters: Any) -> Any:
         z = (x - loc) / scale
         value = finish(function(z, *parameters), scale)
-        return jnp.where(scale > 0, _of_number(z, value), np.nan)
+        return jnp.where(scale > 0, _of_numbers(value, z, *parameters), np.nan)
 
     return computed(name, compute, x, loc, scale, *parameters, weakly=weakly)
 
 
-def _of_number(z: Any, value: Any) -> Any:
-    """Return a value at z, which is NaN, and so is its slope, where z is no number."""
-    unknown = jnp.isnan(z)
-    return jnp.where(unknown, z * jnp.where(unknown, np.nan, 0), value)
+def _of_numbers(value: Any, *args: Any) -> Any:
+    """Return a value, which is NaN, and so are its slopes, where an argument is no number."""
+    total = sum(args[1:], args[0])
+    unknown = jnp.any(jnp.stack([jnp.isnan(x) for x in args]), axis=0)
+    return jnp.where(unknown, total * jnp.where(unknown, np.nan, 0), value)
 
 
 def log_density(
@@ -129,7 +130,8 @@ def quantiles(
     def compute(q: Any, loc: Any, scale: Any, *parameters: Any) -> Any:
         valid = (q >= 0) & (q <= 1) & (scale > 0)
         value = function(jnp.where(valid, q, 0.5), *parameters)
-        return _of_number(q, jnp.where(valid, loc + scale * value, np.nan))
+        located = jnp.where(valid, loc + scale * value, np.nan)
+        return _of_numbers(located, q, loc, scale, *parameters)
 
     return computed(name, compute, q, loc, scale, *parameters, weakly=weakly)
 
@@ -145,7 +147,7 @@ def shifted(
     """Return a function of k - loc."""
 
     def compute(k: Any, loc: Any, *parameters: Any) -> Any:
-        return _of_number(k - loc, function(k - loc, *parameters))
+        return _of_numbers(function(k - loc, *parameters), k - loc, *parameters)
 
     return computed(name, compute, k, loc, *parameters, weakly=weakly)
 
@@ -161,7 +163,8 @@ def probabilities(
     """Return the probabilities at k - loc whose logarithms are given."""
 
     def compute(k: Any, loc: Any, *parameters: Any) -> Any:
-        return _of_number(k - loc, jnp.exp(function(k - loc, *parameters)))
+        value = jnp.exp(function(k - loc, *parameters))
+        return _of_numbers(value, k - loc, *parameters)
 
     return computed(name, compute, k, loc, *parameters, weakly=weakly)
 

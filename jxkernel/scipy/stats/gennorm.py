@@ -29,7 +29,9 @@ def _logpdf(z: Any, beta: Any) -> Any:
 
 
 def _share_below(z: Any, beta: Any) -> Any:
-    middle, endless = z == 0, jnp.isinf(z)
+    middle = z == 0
+    # Where the power is beyond the dtype, the tail is 0 and does not move.
+    endless = abs(jnp.where(middle, 1, z)) ** beta == np.inf
     tail = 0.5 * gammaincc(1 / beta, jnp.where(middle | endless, 1, abs(z)) ** beta)
     tail = jnp.where(endless, 0, tail)
     value = jnp.where(middle, 0.5, jnp.where(z < 0, tail, 1 - tail))
