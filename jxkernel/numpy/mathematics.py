@@ -179,6 +179,11 @@ log10 = unary_function(
 )
 
 
+def _without_turns(angle: Any) -> Any:
+    """Return an angle less its whole turns, also where a turn is less than its rounding."""
+    return trigonometric.atan2(trigonometric.sin(angle), trigonometric.cos(angle))
+
+
 def _logaddexp(x: Any, y: Any) -> Any:
     """Return max + log1p(e^-|x - y|); what has no difference, infinities and NaN, gives its mean.
 
@@ -192,13 +197,13 @@ def _logaddexp(x: Any, y: Any) -> Any:
     real = dtype_of(x) not in dtypes.COMPLEX
     first = ge(x, y) if real else ge(real_part(x), real_part(y))
     apart = select(first, neg(difference), difference)
-    joined = add(select(first, x, y), exponential.log1p(exponential.exp(apart)))
+    greater, rest = select(first, x, y), exponential.log1p(exponential.exp(apart))
+    joined = add(greater, rest)
     if real:
         return select(undefined, div(add(x, y), 2), joined)
     # The imaginary part is that of a logarithm: from -π to π.
-    angle = imaginary_part(joined)
-    turns = rounding.round(div(angle, 2 * pi), rounding.RoundingMethod.TO_NEAREST_EVEN)
-    principal = with_parts(real_part(joined), sub(angle, mul(turns, 2 * pi)))
+    angle = add(_without_turns(imaginary_part(greater)), imaginary_part(rest))
+    principal = with_parts(real_part(joined), _without_turns(angle))
     kind = abstractify(joined)
     principal = cast(principal, kind.dtype, kind.weak_type and not kind.ndim)
     return select(undefined, add(x, y), principal)

@@ -25,6 +25,7 @@ SLOPES = {
         lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0),
         [(-1.0, NAN), (0.0, NAN), (4.0, 0.25)],
     ),
+    "expm1": (jnp.expm1, [(-11.5, np.exp(-11.5)), (0.0, 1.0), (-INF, 0.0)]),
     "norm": (jnp.linalg.norm, [([0.0, 0.0], [0.0, 0.0]), ([3.0, 4.0], [0.6, 0.8])]),
     "norm of order 1": (
         lambda x: jnp.linalg.norm(x, ord=1),
@@ -158,6 +159,16 @@ def test_values_of_logaddexp_at_infinities_and_nan():
     z = np.array([complex(NAN, 0), complex(0, NAN), complex(INF, 0)], np.complex64)
     assert np.isnan(np.asarray(jnp.logaddexp(z, z))[:2]).all()
     assert np.asarray(jnp.logaddexp(z, z))[2].real == INF
+
+
+def test_slopes_that_are_nearly_zero_in_narrow_dtypes():
+    assert jx.grad(jnp.expm1)(jnp.float16(-9)) == np.float16(np.exp(-9))
+    assert jx.grad(nn.elu)(jnp.bfloat16(-10)) > 4e-5
+
+
+def test_logaddexp_of_complex_numbers_with_many_turns():
+    z = np.complex64([1e10j, 3e30j, -3e30j, 1 + 100j])
+    np.testing.assert_allclose(jnp.logaddexp(z, 0), np.log1p(np.exp(z.astype(complex))), rtol=1e-5)
 
 
 def test_logaddexp_of_complex_numbers_is_a_logarithm():

@@ -328,6 +328,7 @@ SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
     "expn of order 0": (lambda x: special.expn(0, x), [(np.inf, 0.0), (1.0, -2 / np.e)]),
     "slope of log_ndtr": (jx.grad(special.log_ndtr), [(0.0, -2 / np.pi), (np.inf, 0.0)]),
     "slope of ndtr": (jx.grad(special.ndtr), [(0.0, 0.0), (-np.inf, 0.0)]),
+    "exp1": (special.exp1, [(0.0, -np.inf), (-0.0, -np.inf), (1.0, -1 / np.e), (-1.0, np.nan)]),
     "i0": (special.i0, [(0.5, 0.25789431), (100.0, np.inf), (-np.inf, -np.inf)]),
     "i1": (special.i1, [(0.5, 0.54769473), (-2.0, 1.48426688), (-100.0, np.inf)]),
     "slope of i1": (jx.grad(special.i1), [(0.0, 0.0), (1e-30, 0.0), (2.0, 1.24616263)]),
@@ -400,3 +401,16 @@ def test_values_in_range_whose_factors_are_beyond_it() -> None:
     x = np.float32([-91, 91, np.inf])
     np.testing.assert_allclose(special.i0(x), [1.38927143e38, 1.38927143e38, np.inf], 1e-6)
     np.testing.assert_allclose(special.i1(x), [-1.38161694e38, 1.38161694e38, np.inf], 1e-6)
+
+
+def test_slopes_of_wofz_far_out() -> None:
+    z = np.complex64([1e3, 1e5j, 60 - 0.01j, np.inf])
+    wanted = [-5.6419043e-7j, 5.6418958e-11j, 5.22833507e-8 - 1.56784661e-4j, 0]
+    found = jx.vmap(jx.grad(special.wofz, holomorphic=True))(z)
+    np.testing.assert_allclose(found.real, np.real(wanted), 1e-5)
+    np.testing.assert_allclose(found.imag, np.imag(wanted), 1e-5)
+
+
+def test_erfcinv_of_small_negative_numbers_is_not_a_number() -> None:
+    assert np.isnan(special.erfcinv(np.float32([-1e-9, -1e-30]))).all()
+    assert np.isnan(special.erfcinv(np.float16(-6e-8)))

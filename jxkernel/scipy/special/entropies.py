@@ -233,9 +233,7 @@ def _power_of_log(log: Any, exponent: Any) -> Any:
     safe = jnp.where(exponent == 0, 1, exponent)
     near = small | (exponent == 0)
     power = jnp.where(near, 1, safe * log)
-    # The slope of expm1 is that of its value, which has no digits left where it is nearly -1.
-    less_one = jnp.where(power.real < -1, jnp.exp(power) - 1, jnp.expm1(power))
-    return jnp.where(near, series, less_one / safe)
+    return jnp.where(near, series, jnp.expm1(power) / safe)
 
 
 @fused

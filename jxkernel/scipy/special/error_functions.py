@@ -205,7 +205,21 @@ def _wofz(z: Any) -> Any:
     return jnp.where(below, mirrored, value)
 
 
-_wofz.defjvps(lambda t, y, z: t * (2j / sqrt(pi) - 2 * z * y))
+def _wofz_slope(z: Any, y: Any) -> Any:
+    """Return 2i/√π - 2 z y, which cancels for large z; there by the asymptotic series.
+
+    In the lower half plane that is the series of w(-z), to which -4 z exp(-z²) is added.
+    Source: DLMF 7.12.1.
+    """
+    far, endless = abs(z) > 50, jnp.isinf(z)
+    inverse = jnp.where(endless, 0, 1 / jnp.where(far & ~endless, z, 50)) ** 2
+    series = -1j / sqrt(pi) * inverse * (1 + 1.5 * inverse * (1 + 2.5 * inverse))
+    below = jnp.where(far & ~endless & (z.imag < 0), z, 0)
+    near = jnp.where(far, 0, z)
+    return jnp.where(far, series - 4 * below * jnp.exp(-(below**2)), 2j / sqrt(pi) - 2 * near * y)
+
+
+_wofz.defjvps(lambda t, y, z: t * _wofz_slope(z, y))
 
 
 @fused
@@ -402,7 +416,8 @@ def _erfcinv(y: Any) -> Any:
     small = (y > 0) & (y < 0.2)
     # Half of the least normal number would be flushed to 0.
     tail = -_lower_quantile(jnp.log(jnp.where(small, y, 0.1)) - number_log(2)) / sqrt(2)
-    return jnp.where(small, tail, ops.erf_inv(1 - y))
+    # 1 - y may be rounded to 1 for y < 0.
+    return jnp.where(small, tail, jnp.where(y < 0, np.nan, ops.erf_inv(1 - y)))
 
 
 _erfcinv.defjvps(lambda t, x, y: -t * sqrt(pi) / 2 * jnp.exp(x * x))

@@ -47,7 +47,7 @@ def _exp1(x: Any) -> Any:
     return jnp.where(x >= 0, value, np.nan)
 
 
-_exp1.defjvps(lambda t, y, x: -t * jnp.exp(-x) / x)
+_exp1.defjvps(lambda t, y, x: -t * jnp.exp(-x) / jnp.where(x < 0, np.nan, abs(x)))
 
 
 @fused
