@@ -313,6 +313,13 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "expon.sf at its end": (stats.expon.sf, [(0.0, -1.0), (-1.0, 0.0)]),
     "expon.logcdf": (stats.expon.logcdf, [(0.0, np.inf), (-1.0, 0.0)]),
     "slope of expon.logcdf": (jx.grad(stats.expon.logcdf), [(0.0, -np.inf), (-1.0, 0.0)]),
+    "expon.cdf": (stats.expon.cdf, [(-1e10, 0.0), (0.0, 1.0), (np.inf, 0.0)]),
+    "gamma.pdf near its start": (lambda x: stats.gamma.pdf(x, 20.0), [(1e-30, 0.0)]),
+    "gamma.logpdf near its start": (lambda x: stats.gamma.logpdf(x, 20.0), [(1e-30, 1.9e31)]),
+    "truncnorm.cdf near its end": (
+        lambda x: stats.truncnorm.cdf(x, 0.0, 5.5),
+        [(1e-30, 0.79788459), (0.01, 0.7978447), (0.5, 0.70413068)],
+    ),
     "pareto.cdf at its end": (lambda x: stats.pareto.cdf(x, 2.0), [(1.0, 2.0), (0.5, 0.0)]),
     "vonmises.logpdf in kappa": (lambda k: stats.vonmises.logpdf(2.0, k), [(0.0, np.cos(2.0))]),
     "gamma.sf": (lambda x: stats.gamma.sf(x, 0.5), [(-1.0, 0.0), (np.inf, 0.0)]),
@@ -452,6 +459,11 @@ def test_densities_of_large_parameters_in_double_precision(a: float) -> None:
             k, n = np.floor(a), 2 * np.floor(a)
             exact = reference.binom.logpmf(k, n, 0.4)
             np.testing.assert_allclose(stats.binom.logpmf(k, n, 0.4), exact, rtol=1e-9)
+
+
+def test_narrow_truncations_keep_their_digits() -> None:
+    found = stats.truncnorm.cdf(np.float32([1e-30, 1.0009765625, 0.1]), 0, np.float32([5, 2, 0.2]))
+    np.testing.assert_allclose(found, [7.9788666e-31, 0.71572766, 0.5024979], rtol=1e-5)
 
 
 def test_ends_of_the_real_line_have_no_density() -> None:

@@ -23,7 +23,7 @@ def _logpdf(z: Any) -> Any:
 
 
 def _cdf(z: Any) -> Any:
-    return jnp.where(z < 0, 0, -jnp.expm1(-z))
+    return -jnp.expm1(_logsf(z))
 
 
 def _logcdf(z: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.scipy.special import log_ndtr
+from jxkernel.scipy.special.elementwise import epsilon
 from jxkernel.scipy.stats.families import Continuous, log_of_rest
 
 __all__ = [
@@ -27,12 +28,25 @@ def _log_weight(low: Any, high: Any) -> Any:
     mirrored = low > 0
     low, high = jnp.where(mirrored, -high, low), jnp.where(mirrored, -low, high)
     apart = low < high
+    narrow = apart & ((high - low) * (1 - low) < 8 * epsilon(low) ** 0.25)
     top = log_ndtr(high)
     # Below -inf there is nothing, and log Φ has no slope there.
-    bounded = apart & (low > -np.inf)
+    bounded = apart & (low > -np.inf) & ~narrow
     ratio = jnp.where(bounded, log_ndtr(jnp.where(bounded, low, 0)) - top, -1)
     value = top + jnp.where(bounded, log_of_rest(ratio), 0)
-    return jnp.where(apart, value, -np.inf)
+    between = _log_narrow_weight(jnp.where(narrow, low, 0), jnp.where(narrow, high, 1))
+    return jnp.where(narrow, between, jnp.where(apart, value, -np.inf))
+
+
+def _log_narrow_weight(low: Any, high: Any) -> Any:
+    """Return log(Φ(high) - Φ(low)) of a narrow interval, in which the difference would cancel.
+
+    With its middle m and width w it is log(φ(m) w (1 + (m² - 1) w²/24 + ...)).
+    """
+    middle, width = low + (high - low) / 2, high - low
+    square = middle * middle
+    bend = (square - 1) * width * width / 24
+    return jnp.log(width) + jnp.log1p(bend) - 0.5 * square - _HALF_LOG_TAU
 
 
 def _bounded(z: Any, a: Any, b: Any, value: Any, below: float, above: float) -> Any:
