@@ -357,9 +357,14 @@ def _hypot(x: Any, y: Any) -> Any:
     """Scale by the larger leg, so that squares neither overflow nor vanish.
 
     The scale cancels, and is a constant to derivatives; where the result is no root, at 0 and at
-    infinity, the root is one of other legs, so that its derivative is finite.
+    infinity, the root is one of other legs, so that its derivative is finite.  Narrow numbers are
+    widened: the inverse of a small scale may be beyond their dtype.
     """
-    refuse_complex("hypot", dtype_of(x))
+    dtype = dtype_of(x)
+    refuse_complex("hypot", dtype)
+    if dtypes.itemsize_bits(dtype) < 32:
+        wide = np.dtype(np.float32)
+        return cast(_hypot(cast(x, wide), cast(y, wide)), dtype)
     longer = stop_gradient(max(modulus(x), modulus(y)))
     infinite = bits.bitwise_or(eq(modulus(x), np.inf), eq(modulus(y), np.inf))
     apart = bits.bitwise_or(infinite, eq(longer, 0))

@@ -166,6 +166,14 @@ def test_slopes_that_are_nearly_zero_in_narrow_dtypes():
     assert jx.grad(nn.elu)(jnp.bfloat16(-10)) > 4e-5
 
 
+def test_hypot_of_small_numbers_in_half_precision():
+    assert jx.grad(jnp.hypot, (0, 1))(np.float16(0), np.float16(6e-8)) == (0, 1)
+    assert jx.jvp(lambda x: jnp.hypot(np.float16(0), x), (np.float16(6e-8),), (np.float16(1),)) == (
+        np.float16(6e-8),
+        1,
+    )
+
+
 def test_logaddexp_of_complex_numbers_with_many_turns():
     z = np.complex64([1e10j, 3e30j, -3e30j, 1 + 100j])
     np.testing.assert_allclose(jnp.logaddexp(z, 0), np.log1p(np.exp(z.astype(complex))), rtol=1e-5)

@@ -328,6 +328,19 @@ SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
     "expn of order 0": (lambda x: special.expn(0, x), [(np.inf, 0.0), (1.0, -2 / np.e)]),
     "slope of log_ndtr": (jx.grad(special.log_ndtr), [(0.0, -2 / np.pi), (np.inf, 0.0)]),
     "slope of ndtr": (jx.grad(special.ndtr), [(0.0, 0.0), (-np.inf, 0.0)]),
+    "boxcox": (lambda x: special.boxcox(x, 1.0), [(0.0, 1.0), (2.0, 1.0)]),
+    "boxcox of a root": (lambda x: special.boxcox(x, 0.5), [(0.0, np.inf), (4.0, 0.5)]),
+    "boxcox1p": (lambda x: special.boxcox1p(x, 2.0), [(-1.0, 0.0), (2.0, 3.0)]),
+    "boxcox in lmbda": (lambda y: special.boxcox(0.0, y), [(0.5, 4.0), (2.0, 0.25)]),
+    "kl_div of large p": (lambda p: special.kl_div(p, 1.0), [(3e38, 88.596847), (2.0, np.log(2))]),
+    "kl_div in q": (lambda q: special.kl_div(2.0, q), [(2.0, 0.0), (4.0, 0.5), (0.0, 0.0)]),
+    "owens_t in a": (lambda a: special.owens_t(0.0, a), [(np.inf, 0.0), (1.0, 0.25 / np.pi)]),
+    "owens_t of infinity": (lambda h: special.owens_t(h, np.inf), [(0.0, 0.0)]),
+    "gammainc in small a": (
+        lambda a: special.gammainc(a, 1.0),
+        [(6e-8, -0.21938422), (1e-5, -0.21938898), (0.5, -0.38983729)],
+    ),
+    "gammainc of subnormal x": (lambda a: special.gammainc(a, 1e-45), [(0.5, 0.0), (1.0, 0.0)]),
     "exp1": (special.exp1, [(0.0, -np.inf), (-0.0, -np.inf), (1.0, -1 / np.e), (-1.0, np.nan)]),
     "i0": (special.i0, [(0.5, 0.25789431), (100.0, np.inf), (-np.inf, -np.inf)]),
     "i1": (special.i1, [(0.5, 0.54769473), (-2.0, 1.48426688), (-100.0, np.inf)]),
@@ -414,3 +427,10 @@ def test_slopes_of_wofz_far_out() -> None:
 def test_erfcinv_of_small_negative_numbers_is_not_a_number() -> None:
     assert np.isnan(special.erfcinv(np.float32([-1e-9, -1e-30]))).all()
     assert np.isnan(special.erfcinv(np.float16(-6e-8)))
+
+
+def test_relative_entropies_of_numbers_that_are_nearly_equal() -> None:
+    p, q = np.float32([254, 1, 1, 3]), np.float32([255, 1.0009765625, 1.3, 1])
+    for function in ("kl_div", "rel_entr"):
+        wanted = getattr(reference, function)(p.astype(float), q.astype(float))
+        np.testing.assert_allclose(getattr(special, function)(p, q), wanted, 3e-6, 0)

@@ -352,7 +352,10 @@ def _gamma_log_slopes(a: Formula, x: Formula, order: int) -> tuple[Formula, ...]
     series, series_slope, *further = _gamma_series_slopes(*series_at, order)
     fraction, fraction_slope, *beyond = _gamma_fraction_slopes(*fraction_at, order)
     at = series_at[0]
-    lower_slope = _log_slope(*series_at) - 1.0 / at
+    # Where a is small, 1/a cancels in ψ(a + 1) = ψ(a) + 1/a.
+    small = at < 1.0
+    beside = series_at[1].log() - (small.where(at, 1.0, a) + 1.0).digamma()
+    lower_slope = small.where(beside, _log_slope(*series_at) - 1.0 / at, a)
     upper_slope = _log_slope(*fraction_at)
     lower = (lower_slope * series + series_slope) / at
     upper = upper_slope * fraction + fraction_slope
@@ -367,7 +370,8 @@ def _gamma_log_slopes(a: Formula, x: Formula, order: int) -> tuple[Formula, ...]
 
 
 def _igamma_grad_a_formula(a: Formula, x: Formula) -> Formula:
-    inside = (x > 0.0) & (x < np.inf) & (a < np.inf)
+    # Subnormal numbers have no logarithm.
+    inside = (x >= float(np.finfo(x.dtype).tiny)) & (x < np.inf) & (a < np.inf)
     factor = _gamma_factor(inside.where(a, 1.0, a), inside.where(x, 1.0, a))
     value = inside.where(factor * _gamma_log_slopes(a, x, 1)[0], 0.0, a)
     wrong = ~(a > 0.0) | ~(x >= 0.0)

@@ -7,11 +7,12 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.api.custom.derivatives import custom_jvp
+from jxkernel.api.derivatives.autodiff import jvp
 from jxkernel.core.zeros import Zero
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.ufuncs import inexact
 from jxkernel.primitives.elementwise.exponential import logistic
-from jxkernel.scipy.special.elementwise import computed, unary_function
+from jxkernel.scipy.special.elementwise import computed, polynomial, unary_function
 
 __all__ = [
     "boxcox",
@@ -170,9 +171,12 @@ def _rel_entr(p: Any, q: Any) -> Any:
 
 
 def _log_ratio(p: Any, q: Any) -> Any:
-    """Return log(p/q), and 0 where that is none."""
+    """Return log(p/q), of which logarithms that are nearly equal leave no digits; else 0."""
     both = (p > 0) & (q > 0)
-    return jnp.log(jnp.where(both, p, 1)) - jnp.log(jnp.where(both, q, 1))
+    near = both & (abs(p - q) < 0.5 * q)
+    apart = jnp.log(jnp.where(both, p, 1)) - jnp.log(jnp.where(both, q, 1))
+    excess = jnp.where(near, p - q, 0) / jnp.where(near, q, 1)
+    return jnp.where(near, jnp.log1p(excess), apart)
 
 
 @partial(_rel_entr.defjvp, symbolic_zeros=True)
@@ -219,10 +223,39 @@ def kl_div(p: Any, q: Any) -> Any:
     return computed("kl_div", _kl_div, p, q, weakly=(0,))
 
 
+@custom_jvp
 def _kl_div(p: Any, q: Any) -> Any:
     value = _rel_entr(p, q)
     both = jnp.where(p == 0, value, value - p) + q
-    return jnp.where(value == np.inf, value, both)
+    return jnp.where(value == np.inf, value, jnp.where(_near(p, q), _near_kl_div(p, q), both))
+
+
+def _near(p: Any, q: Any) -> Any:
+    """Return where p and q are positive and their quotient is nearly 1."""
+    return (p > 0) & (q > 0) & (abs(p - q) < 0.2 * q)
+
+
+def _near_kl_div(p: Any, q: Any) -> Any:
+    """Return p log(p/q) - p + q by a series in r = (p - q)/(p + q), and 0 where it does not serve.
+
+    With log(p/q) = 2 (r + r³/3 + r⁵/5 + ...) and p = (p + q)(1 + r)/2 it is, for s = p + q,
+    s (r² + (1 + r) (r³/3 + r⁵/5 + ...)).
+    """
+    near = _near(p, q)
+    total = jnp.where(near, p + q, 1)
+    r = jnp.where(near, p - q, 0) / total
+    square = r * r
+    series = polynomial(square, [1 / (2 * n + 3) for n in range(9)])
+    return total * square * (1 + (1 + r) * r * series)
+
+
+@partial(_kl_div.defjvp, symbolic_zeros=True)
+def _kl_div_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    p, q = primals
+    unknown = jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, 0)
+    both = (p > 0) & (q > 0)
+    by_q = jnp.where(both, (q - p) / jnp.where(both, q, 1), jnp.where((p == 0) & (q >= 0), 1, 0))
+    return _kl_div(p, q), _moved(tangents, (_log_ratio(p, q) + unknown, by_q + unknown))
 
 
 def _power_of_log(log: Any, exponent: Any) -> Any:
@@ -236,6 +269,38 @@ def _power_of_log(log: Any, exponent: Any) -> Any:
     return jnp.where(near, series, jnp.expm1(power) / safe)
 
 
+def _power_jvp(
+    function: Any, logarithm: Any, base: Any, primals: Any, tangents: Any
+) -> tuple[Any, Any]:
+    """Return (bˡ - 1)/l and its tangent; where b is 0 or ∞ the slope in l is a limit."""
+    x, exponent = primals
+    log = logarithm(x)
+    endless = jnp.isinf(log)
+    finite, one = jnp.where(endless, 1, log), jnp.ones_like(exponent)
+    slope = jvp(lambda exponent: _power_of_log(finite, exponent), (exponent,), (one,))[1]
+    vanishing = endless & ((log * exponent).real < 0)
+    limit = jnp.where(vanishing, 1 / jnp.where(vanishing, exponent, 1) ** 2, np.inf)
+    slopes = (base(x) ** (exponent - 1), jnp.where(endless, limit, slope))
+    return function(x, exponent), _moved(tangents, slopes)
+
+
+@custom_jvp
+def _boxcox(x: Any, exponent: Any) -> Any:
+    return _power_of_log(jnp.log(x), exponent)
+
+
+@custom_jvp
+def _boxcox1p(x: Any, exponent: Any) -> Any:
+    return _power_of_log(jnp.log1p(x), exponent)
+
+
+_boxcox.defjvp(partial(_power_jvp, _boxcox, jnp.log, lambda x: x), symbolic_zeros=True)
+_boxcox1p.defjvp(
+    partial(_power_jvp, _boxcox1p, jnp.log1p, lambda x: 1 + x),
+    symbolic_zeros=True,
+)
+
+
 @fused
 def boxcox(x: Any, lmbda: Any) -> Any:
     """Return the Box-Cox transform (x^λ - 1)/λ, which is log(x) for λ = 0.
@@ -244,17 +309,15 @@ def boxcox(x: Any, lmbda: Any) -> Any:
       x: an array, not negative; integers become floating.
       lmbda: the exponents λ.
 
+    The derivative in x is x^(λ - 1).
+
     Source: G. Box and D. Cox, "An analysis of transformations", 1964.
 
     >>> from jxkernel.scipy import special
     >>> special.boxcox(3.0, 1.0).round(4)
     Array(2., dtype=float32, weak_type=True)
     """
-
-    def compute(x: Any, exponent: Any) -> Any:
-        return _power_of_log(jnp.log(x), exponent)
-
-    return computed("boxcox", compute, x, lmbda, complex_too=True, weakly=True)
+    return computed("boxcox", _boxcox, x, lmbda, complex_too=True, weakly=True)
 
 
 @fused
@@ -265,12 +328,10 @@ def boxcox1p(x: Any, lmbda: Any) -> Any:
       x: an array, not below -1; integers become floating.
       lmbda: the exponents λ.
 
+    The derivative in x is (1 + x)^(λ - 1).
+
     >>> from jxkernel.scipy import special
     >>> special.boxcox1p(2.0, 1.0).round(4)
     Array(2., dtype=float32, weak_type=True)
     """
-
-    def compute(x: Any, exponent: Any) -> Any:
-        return _power_of_log(jnp.log1p(x), exponent)
-
-    return computed("boxcox1p", compute, x, lmbda, complex_too=True, weakly=True)
+    return computed("boxcox1p", _boxcox1p, x, lmbda, complex_too=True, weakly=True)

@@ -393,9 +393,14 @@ def _owens_t(h: Any, a: Any) -> Any:
     return jnp.where(a < 0, -value, value)
 
 
+def _height(h: Any, a: Any) -> Any:
+    """Return a h, which is 0 where h is 0, for an infinite a too."""
+    return jnp.where((h == 0) & jnp.isinf(a), 0, a) * h
+
+
 _owens_t.defjvps(
-    lambda t, y, h, a: -t * jnp.exp(-0.5 * h * h) * (ndtr(a * h) - 0.5) / sqrt(2 * pi),
-    lambda t, y, h, a: t * jnp.exp(-0.5 * h * h * (1 + a * a)) / (2 * pi * (1 + a * a)),
+    lambda t, y, h, a: -t * jnp.exp(-0.5 * h * h) * (ndtr(_height(h, a)) - 0.5) / sqrt(2 * pi),
+    lambda t, y, h, a: t * jnp.exp(-0.5 * (h * h + _height(h, a) ** 2)) / (2 * pi * (1 + a * a)),
 )
 
 
