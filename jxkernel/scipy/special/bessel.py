@@ -7,6 +7,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.api.custom.derivatives import custom_jvp
+from jxkernel.core.jaxpr import Value
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
 from jxkernel.primitives.elementwise import special as ops
@@ -46,32 +47,32 @@ i1e = unary_function(
 )
 
 
-def _grown(x: Any, scaled: Any) -> Any:
+def _grown(x: Value, scaled: Value) -> Value:
     """Return exp(|x|) times a number, which may be in range where the exponential is not."""
     half = jnp.exp(abs(x) / 2)
     return half * (half * scaled)
 
 
-def _finite(x: Any) -> Any:
+def _finite(x: Value) -> Value:
     """Return x, and the greatest number in place of infinity: scaled functions are not 0 there."""
     greatest = float(dtypes.finfo(x.dtype).max)
     return jnp.clip(x, -greatest, greatest)
 
 
 @custom_jvp
-def _i0(x: Any) -> Any:
+def _i0(x: Value) -> Value:
     return _grown(x, ops.bessel_i0e(_finite(x)))
 
 
 @custom_jvp
-def _i1(x: Any) -> Any:
+def _i1(x: Value) -> Value:
     return _grown(x, ops.bessel_i1e(_finite(x)))
 
 
 _I2 = tuple(1 / (4 ** (k + 1) * factorial(k) * factorial(k + 2)) for k in range(9))
 
 
-def _i2(x: Any) -> Any:
+def _i2(x: Value) -> Value:
     """Return I₂(x): I₀(x) - 2/x I₁(x), and below 1 its power series (DLMF 10.29.1, 10.25.2)."""
     near = abs(x) < 1
     square = jnp.where(near, x, 0) ** 2

@@ -8,6 +8,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.api.derivatives.autodiff import jvp
+from jxkernel.core.jaxpr import Value
 from jxkernel.core.zeros import Zero
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.ufuncs import inexact
@@ -163,14 +164,14 @@ def entr(x: Any) -> Any:
 
 
 @custom_jvp
-def _rel_entr(p: Any, q: Any) -> Any:
+def _rel_entr(p: Value, q: Value) -> Value:
     both = (p > 0) & (q > 0)
     value = p * _log_ratio(p, q)
     value = jnp.where(both, value, jnp.where((p == 0) & (q >= 0), 0, np.inf))
     return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
 
 
-def _log_ratio(p: Any, q: Any) -> Any:
+def _log_ratio(p: Value, q: Value) -> Value:
     """Return log(p/q), of which logarithms that are nearly equal leave no digits; else 0."""
     both = (p > 0) & (q > 0)
     near = both & (abs(p - q) < 0.5 * q)
@@ -224,18 +225,18 @@ def kl_div(p: Any, q: Any) -> Any:
 
 
 @custom_jvp
-def _kl_div(p: Any, q: Any) -> Any:
+def _kl_div(p: Value, q: Value) -> Value:
     value = _rel_entr(p, q)
     both = jnp.where(p == 0, value, value - p) + q
     return jnp.where(value == np.inf, value, jnp.where(_near(p, q), _near_kl_div(p, q), both))
 
 
-def _near(p: Any, q: Any) -> Any:
+def _near(p: Value, q: Value) -> Value:
     """Return where p and q are positive and their quotient is nearly 1."""
     return (p > 0) & (q > 0) & (abs(p - q) < 0.2 * q)
 
 
-def _near_kl_div(p: Any, q: Any) -> Any:
+def _near_kl_div(p: Value, q: Value) -> Value:
     """Return p log(p/q) - p + q by a series in r = (p - q)/(p + q), and 0 where it does not serve.
 
     With log(p/q) = 2 (r + r³/3 + r⁵/5 + ...) and p = (p + q)(1 + r)/2 it is, for s = p + q,
@@ -258,7 +259,7 @@ def _kl_div_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return _kl_div(p, q), _moved(tangents, (_log_ratio(p, q) + unknown, by_q + unknown))
 
 
-def _power_of_log(log: Any, exponent: Any) -> Any:
+def _power_of_log(log: Value, exponent: Value) -> Value:
     """Return (exp(exponent · log) - 1) / exponent, and its limit log at exponent 0."""
     small = abs(exponent * log) < 1e-3
     scaled = jnp.where(small, exponent * log, 0)
@@ -285,12 +286,12 @@ def _power_jvp(
 
 
 @custom_jvp
-def _boxcox(x: Any, exponent: Any) -> Any:
+def _boxcox(x: Value, exponent: Value) -> Value:
     return _power_of_log(jnp.log(x), exponent)
 
 
 @custom_jvp
-def _boxcox1p(x: Any, exponent: Any) -> Any:
+def _boxcox1p(x: Value, exponent: Value) -> Value:
     return _power_of_log(jnp.log1p(x), exponent)
 
 
