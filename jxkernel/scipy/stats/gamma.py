@@ -20,9 +20,12 @@ __all__ = [
 
 
 def standard_logpdf(z: Any, a: Any) -> Any:
-    """Return the logarithm of the density, in two forms: one is for large parameters."""
+    """Return the logarithm of the density, in two forms: one is for large parameters.
+
+    Near 0 nothing cancels, and z/a may be subnormal.
+    """
     inside = z >= 0
-    large = (a >= LEAST) & (z > 0) & (z < np.inf) & (a < np.inf)
+    large = (a >= LEAST) & (z > 1e-6 * a) & (z < np.inf) & (a < np.inf)
     few, safe = jnp.where(large, 1, a), jnp.where(inside & ~large & (z < np.inf), z, 1)
     direct = xlogy(few - 1, safe) - safe - gammaln(few)
     many = log_gamma(jnp.where(large, z, LEAST), jnp.where(large, a, LEAST))

@@ -21,9 +21,12 @@ __all__ = [
 
 
 def _logpmf(k: Any, mu: Any) -> Any:
-    """Return the logarithm of a probability, in two forms: one is for large counts."""
+    """Return the logarithm of a probability, in two forms: one is for large counts.
+
+    For small rates nothing cancels, and μ/k may be subnormal.
+    """
     inside = (k >= 0) & (k < np.inf) & whole(k)
-    large = inside & (k >= LEAST) & (mu >= 0) & (mu < np.inf)
+    large = inside & (k >= LEAST) & (mu > 1e-6 * k) & (mu < np.inf)
     few, slow = jnp.where(inside & ~large, k, 0), jnp.where(large, 1, mu)
     direct = xlogy(few, slow) - gammaln(few + 1) - slow
     many = log_poisson(jnp.where(large, k, LEAST), jnp.where(large, mu, LEAST))
