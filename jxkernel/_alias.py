@@ -369,7 +369,18 @@ def alias(name: str = _PEER) -> Alias:
             name=name,
         )
     _hook.names.add(name)
+    if name == _PEER:
+        _call_numpy_after(_PEER)
     return Alias(name)
+
+
+def _call_numpy_after(package: str) -> None:
+    """Name the module of NumPy's functions after a package.
+
+    By this name libraries of the array API standard (SciPy, array-api-compat) tell whose functions
+    they are, and so that arrays cannot be changed in place.
+    """
+    sys.modules[f"{_OWN}.numpy"].__name__ = f"{package}.numpy"
 
 
 def unalias(name: str = _PEER) -> None:
@@ -391,6 +402,8 @@ def unalias(name: str = _PEER) -> None:
     ModuleNotFoundError: ...
     """
     _hook.names.discard(name)
+    if name == _PEER:
+        _call_numpy_after(_OWN)
     if isinstance(sys.modules.get(name), _Front):
         for loaded in [n for n in sys.modules if n.partition(".")[0] == name]:
             del sys.modules[loaded]

@@ -50,6 +50,15 @@ def test_every_way_of_importing_gives_our_own(alias):
     assert float(jax.grad(lambda x: x**2)(3.0)) == 6.0
 
 
+def test_functions_of_the_standard_are_told_by_the_name_of_their_module():
+    with jxkernel.alias("jax"):
+        assert jnp.ones(2).__array_namespace__().__name__ == "jax.numpy"
+        from jxkernel.numpy import linalg
+
+        assert linalg is jnp.linalg
+    assert jnp.__name__ == "jxkernel.numpy"
+
+
 def test_settings_stay_settings_when_imported_as_a_module(alias):
     import jax
     import jax.config
