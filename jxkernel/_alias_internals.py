@@ -4,6 +4,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from jxkernel import dtypes, source
 from jxkernel.dtypes import as_dtype, finfo
 from jxkernel.numpy.promotion import promote_complex, promote_inexact
@@ -12,6 +14,7 @@ from jxkernel.records import record
 from jxkernel.runtime import joined
 from jxkernel.runtime.arrays import rebuild
 from jxkernel.tree import PyTreeDef, registry, structure
+from jxkernel.tree import map as tree_map
 
 __all__ = ["ROWS", "Row"]
 
@@ -174,6 +177,38 @@ def refuse_attention(*_: Any, **__: Any) -> NoReturn:
     )
 
 
+_CLOSE = {"bfloat16": 1e-2, "float16": 1e-3, "float32": 1e-6, "complex64": 1e-6}
+
+
+def check_close(xs: Any, ys: Any, atol: Any = None, rtol: Any = None, err_msg: str = "") -> None:
+    """Check that two trees hold about the same numbers.
+
+    Args:
+      xs: a tree of arrays and numbers.
+      ys: another of the same structure.
+      atol: by how much they may differ: a number, or one for each name of a dtype.
+      rtol: likewise, as a part of ``ys``.
+      err_msg: what to say besides.
+
+    Raises:
+      AssertionError: two arrays differ in their shape, or by more.
+    """
+
+    def within(given: Any, dtype: np.dtype[Any]) -> float:
+        if isinstance(given, dict):
+            given = {as_dtype(key).name: value for key, value in given.items()}.get(dtype.name)
+        usual = 1e-15 if dtypes.issubdtype(dtype, np.inexact) else 0.0
+        return _CLOSE.get(dtype.name, usual) if given is None else given
+
+    def check(x: Any, y: Any) -> None:
+        x, y = np.asarray(x), np.asarray(y)
+        allowed = within(atol, x.dtype), within(rtol, x.dtype)
+        x, y = (one.astype(np.float32) if one.dtype.kind == "V" else one for one in (x, y))
+        np.testing.assert_allclose(x, y, atol=allowed[0], rtol=allowed[1], err_msg=err_msg)
+
+    tree_map(check, xs, ys)
+
+
 exclude_paths: list[str] = []
 backends_made: dict[str, Any] = {}
 result_handlers: dict[Any, Any] = {}
@@ -250,6 +285,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "promote_dtypes_inexact": Row(_HERE, "promote_dtypes_inexact", "orthax"),
     },
     "_src.pjit": {"jit_p": Row("extend.core.primitives", "jit_p", "quax")},
+    "_src.public_test_util": {"check_close": Row(_HERE, "check_close", "tinygp")},
     "_src.state.types": {"AbstractRef": Row("ref", "AbstractRef", "flax")},
     "_src.traceback_util": {
         "_exclude_paths": Row(_HERE, "exclude_paths", "flax"),

@@ -325,6 +325,19 @@ def test_internal_names_mean_something_of_ours(alias, module, name):
     assert getattr(importlib.import_module(f"jax.{module}"), name) is not None
 
 
+def test_trees_are_compared_to_a_tolerance_of_their_dtypes(alias):
+    from jax._src.public_test_util import check_close
+
+    x = jnp.ones(3)
+    check_close({"a": x, "b": x.astype("bfloat16")}, {"a": np.ones(3), "b": x * 1.005})
+    check_close(x, x * 1.0001, rtol={"float32": 1e-3}, atol={np.float32: 0})
+    for other, tolerances in ((x * 1.01, {}), (x * 1.01, {"atol": 1e-3}), (x[:2], {})):
+        with pytest.raises(AssertionError, match="the message"):
+            check_close(x, other, err_msg="the message", **tolerances)
+    with pytest.raises(AssertionError):
+        check_close(jnp.arange(3), np.arange(1, 4))
+
+
 def test_node_types_tell_how_they_are_taken_apart(alias):
     from jax._src.tree_util import _registry
 
