@@ -180,8 +180,9 @@ def debug_callback(
 
     Raises:
       TypeError: ``callback`` cannot be called.
-      CallbackError: the function raised an exception, which is the cause: a ``JaxRuntimeError``,
-        raised where a result of the program, or ``effects_barrier``, is awaited.
+      CallbackError: the function raised an exception in a compiled program, which is the cause: a
+        ``JaxRuntimeError``, raised where a result of the program, or ``effects_barrier``, is
+        awaited.  Outside of programs the exception is raised as it is.
 
     Example:
       >>> import jxkernel as jax

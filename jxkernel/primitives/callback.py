@@ -24,6 +24,7 @@ from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
 from jxkernel.runtime import as_device_array, wait_for_order
+from jxkernel.runtime.failures import CallbackError
 from jxkernel.runtime.host_calls import HostCall, HostFunction, call_on_host
 
 __all__ = [
@@ -287,7 +288,15 @@ def _debug_lower(context: Any, *values: Any, callback: HostFunction, ordered: bo
 
 
 def _debug_evaluate(*args: Any, callback: HostFunction, ordered: bool) -> list[Any]:
-    return _call_now(args, callback, (), ordered)
+    """Call the function, whose exception is raised as it is: no program stands between."""
+    if ordered:
+        wait_for_order()
+    try:
+        return _call_now(args, callback, (), ordered=False)
+    except CallbackError as error:
+        raised = error.__cause__ or error
+    # Outside of the block, so that the exception's own context stays what the callback made it.
+    raise raised
 
 
 @debug_callback_p.def_jvp

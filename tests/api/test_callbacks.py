@@ -528,3 +528,20 @@ def test_options_of_a_debug_callback_may_come_first(capsys):
     jx.debug.print(ordered=True)("x = {}", 1)
     jx.debug.callback(ordered=True)(print, "y", 2)
     assert capsys.readouterr().out == "x = 1\ny 2\n"
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize(
+    "transform", [lambda f: f, jx.vmap, lambda f: lambda x: jx.jvp(f, (x,), (x,))]
+)
+def test_what_a_look_raises_outside_of_programs_is_raised_as_it_is(ordered, transform):
+    def look(x):
+        raise ZeroDivisionError("the look")
+
+    def f(x):
+        jx.debug.callback(look, x, ordered=ordered)
+        return x
+
+    with pytest.raises(ZeroDivisionError, match="the look") as caught:
+        transform(f)(np.ones(2, np.float32))
+    assert caught.traceback[-1].name == "look"
