@@ -219,6 +219,14 @@ _UNSHIFTED = {"loc": 0, "scale": 1}
 _EVALUATED = ("x", "where to evaluate it.")
 _COUNTED = ("k", "where to evaluate it: whole numbers, others have no weight.")
 _PROBABILITY = ("q", "probabilities; NaN results outside [0, 1].")
+_RESULT = """The result has the shape of the arguments, broadcast, and their floating dtype.
+
+Where an argument is NaN it is NaN, and so are its slopes; at ends of the support slopes are limits
+from within, and 0 beyond it.
+
+Raises:
+  TypeError: an argument is complex, or no array and no number.
+  ShapeMismatchError: the shapes do not broadcast."""
 _DOCUMENTED = {"loc": "the shift.", "scale": "the scale, positive."}
 
 
@@ -294,7 +302,8 @@ class _Distribution:
         example = (
             f">>> from jxkernel.scipy.stats import {self.name}\n>>> {label}({at}).round(4)\n{shows}"
         )
-        parts = [summary.format(self.title), f"Args:\n{arguments}", *([note] if note else ())]
+        first = (summary.format(self.title), f"Args:\n{arguments}")
+        parts = [*first, *([note] if note else ()), _RESULT]
         public = named(body, function, "\n\n".join([*parts, f"{example}\n"]), module)
         public.__signature__ = signature  # type: ignore[attr-defined]  # functions may have one
         return fused(public)
