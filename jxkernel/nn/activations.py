@@ -375,6 +375,8 @@ def gelu(x: Any, approximate: bool = True) -> Any:
       x: an array.
       approximate: whether to use the approximation by ``tanh``; it is known when traced.
 
+    The slope of large numbers is 1, that of small ones 0.
+
     Source: D. Hendrycks, K. Gimpel, "Gaussian error linear units", 2016.
 
     >>> import numpy as np
@@ -390,7 +392,9 @@ def _gelu(x: Any, approximate: bool) -> Any:
     x = _floating("gelu", x)
     if not approximate:
         return ops.mul(ops.mul(x, 0.5), erfc(ops.mul(x, -1 / sqrt(2))))
-    inner = ops.add(x, ops.mul(ops.integer_pow(x, 3), 0.044715))
+    # Beyond 30 tanh is ±1 in every dtype, and the slope of the cube may overflow.
+    within = x if dtype_of(x) in dtypes.COMPLEX else ops.clamp(-30.0, x, 30.0)
+    inner = ops.add(within, ops.mul(ops.integer_pow(within, 3), 0.044715))
     place = ops.mul(ops.add(hyperbolic_tangent(ops.mul(inner, sqrt(2 / pi))), 1), 0.5)
     return ops.mul(x, place)
 

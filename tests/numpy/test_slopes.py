@@ -164,6 +164,7 @@ def test_values_of_logaddexp_at_infinities_and_nan():
 def test_slopes_that_are_nearly_zero_in_narrow_dtypes():
     assert jx.grad(jnp.expm1)(jnp.float16(-9)) == np.float16(np.exp(-9))
     assert jx.grad(nn.elu)(jnp.bfloat16(-10)) > 4e-5
+    assert jx.vmap(jx.grad(nn.gelu))(jnp.float16([-1e4, 800, 6e4])).tolist() == [0, 1, 1]
 
 
 def test_hypot_of_small_numbers_in_half_precision():

@@ -326,7 +326,10 @@ SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
     "slope of xlogy in y": (lambda x: jx.grad(special.xlogy, 1)(x, 2.0), [(0.0, 0.5)]),
     "sici": (lambda x: sum(special.sici(x)), [(np.inf, 0.0), (-np.inf, 0.0)]),
     "expn of order 0": (lambda x: special.expn(0, x), [(np.inf, 0.0), (1.0, -2 / np.e)]),
-    "slope of log_ndtr": (jx.grad(special.log_ndtr), [(0.0, -2 / np.pi), (np.inf, 0.0)]),
+    "slope of log_ndtr": (
+        jx.grad(special.log_ndtr),
+        [(0.0, -2 / np.pi), (np.inf, 0.0), (-30.0, -0.99889867)],
+    ),
     "slope of ndtr": (jx.grad(special.ndtr), [(0.0, 0.0), (-np.inf, 0.0)]),
     "boxcox": (lambda x: special.boxcox(x, 1.0), [(0.0, 1.0), (2.0, 1.0)]),
     "boxcox of a root": (lambda x: special.boxcox(x, 0.5), [(0.0, np.inf), (4.0, 0.5)]),

@@ -94,7 +94,9 @@ def _scaled(x: Any) -> Any:
     size = jnp.where(size == np.inf, 0, size)
     tail = chebyshev((size - 4) / (size + 4), -1, 1, ERFCX) / (1 + 2 * size)
     tail = jnp.where(abs(x) == np.inf, 0, tail)
-    return jnp.where(x < 0, 2 * jnp.exp(x * x) - tail, tail) + 0 * jnp.where(jnp.isnan(x), x, 0)
+    # The exponential of large positive numbers has no slope that could be left out.
+    mirrored = 2 * jnp.exp(jnp.where(x < 0, x, 0) ** 2) - tail
+    return jnp.where(x < 0, mirrored, tail) + 0 * jnp.where(jnp.isnan(x), x, 0)
 
 
 @custom_jvp
