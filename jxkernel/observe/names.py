@@ -1,8 +1,7 @@
 """Watching names: what the user's variables hold while a function is traced.
 
-How: ``sys.settrace`` for the length of a ``with`` block, with line events in the user's frames
-only, and only while a trace is current. A debugger or coverage tool that uses the same hook is
-suspended inside the block and restored after it.
+How: Python tells of calls and lines (``frames.py``) for the length of a ``with`` block, in the
+user's functions only, and only while a trace is current.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import dis
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, Literal, Self
@@ -23,6 +22,7 @@ from jxkernel._reprs import seen_in_words
 from jxkernel.core.avals import abstractify, shape_text
 from jxkernel.core.jaxpr import Var
 from jxkernel.core.trace import Tracer, looking, state
+from jxkernel.observe.frames import CallFeed, followed_calls
 from jxkernel.transforms.stage import StageTrace, StageTracer
 from jxkernel.tree import physical
 
@@ -139,24 +139,20 @@ class NameWatch:
         self.codes: dict[int, CodeNotes] = {}
         self.traces: list[StageTrace] = []
         self.names_of: dict[Var, tuple[str, CodeType, int]] = {}
-        self._passed: dict[int, CodeType] = {}
         self._by_line: dict[int, _NamesByLine] = {}
-        self._previous: Any = None
         self._most_calls = sys.maxsize if most_calls is None else most_calls
-        self._hook: Callable[[FrameType, str, Any], Any] | None = None
+        self._calls: CallFeed | None = None
 
     def __enter__(self) -> Self:
-        self._previous = sys.gettrace()
-        self._hook = self._hooked(self._most_calls)
-        sys.settrace(self._hook)
+        self._calls = followed_calls(_is_watched, self._enter, self._most_calls)
+        self._calls.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        # A debugger that came meanwhile stays.
-        if sys.gettrace() is self._hook:
-            sys.settrace(self._previous)
         # It refers to the watch: what that has seen must not outlive it until a collection.
-        self._previous = self._hook = None
+        calls, self._calls = self._calls, None
+        if calls is not None:
+            calls.stop()
 
     def add_trace(self, trace: Any) -> None:
         """Remember a trace, and those that it runs in, if they record programs."""
@@ -174,45 +170,22 @@ class NameWatch:
             self._by_line[id(code)] = _names_by_line(code, names)
         return self._by_line[id(code)]
 
-    def _hooked(self, left: int) -> Callable[[FrameType, str, Any], Any]:
-        """Return what Python calls as functions are entered, most of them none of the user's.
-
-        Some fifty functions of this package are called for each equation, so it is a function of
-        its own without a look at attributes.
-        """
-        passed = self._passed
-
-        def hook(frame: FrameType, event: str, argument: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                sys.settrace(self._previous)
-            elif id(frame.f_code) not in passed:
-                return self._enter(frame)
-            return None
-
-        return hook
-
-    def _enter(self, frame: FrameType) -> Any:
-        code = frame.f_code
-        if id(code) not in self.codes and not _is_watched(code):
-            # The code object is kept, so that its id cannot come to mean another one.
-            self._passed[id(code)] = code
-            return None
+    def _enter(self, frame: FrameType) -> _Call | None:
         if not _is_tracing():
             return None
+        code = frame.f_code
         self.add_trace(state.trace)
         notes = self.codes.get(id(code))
         if notes is None:
             notes = self.codes[id(code)] = CodeNotes(code)
-        return _Call(self, notes, frame).on_event
+        return _Call(self, notes, frame)
 
 
 class _Call:
     """One call under way: compares the names after each line with what they held before."""
 
     __slots__ = (
-        *("_bound", "_held", "_names", "_names_of_line", "_namespace", "_notes", "_raised"),
+        *("_bound", "_held", "_names", "_names_of_line", "_namespace", "_notes"),
         "_watch",
     )
 
@@ -222,7 +195,6 @@ class _Call:
         self._notes = notes
         self._held: dict[str, Any] = {}
         self._bound: dict[str, Note] = {}
-        self._raised = False
         # Code without names of its own has one namespace for all lines. Python 3.12 warns where it
         # is asked for in the middle of a comprehension, whose variable it hides.
         self._namespace = None if _has_own_locals(code) else frame.f_locals
@@ -238,24 +210,24 @@ class _Call:
         self._compare(frame)
         notes.entered = dict(self._held)
 
-    def on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
-        """Receive the interpreter's line, return and exception events."""
+    def on_line(self, frame: FrameType) -> None:
+        """Compare what the names hold before a line runs."""
         notes = self._notes
-        if event == "line":
-            self._raised = False
-            self._compare(frame)
-            notes.lines.append(frame.f_lineno)
-            notes.counts[frame.f_lineno] += 1
-            if len(notes.lines) > _LINES_PER_CALL:
-                return None
-        elif event == "exception":
-            self._raised = True
-        elif event == "return":
-            self._compare(frame)
-            self._look_again_into_containers()
-            notes.complete = not self._raised
-            self._held.clear()
-        return self.on_event
+        if len(notes.lines) > _LINES_PER_CALL:
+            return
+        self._compare(frame)
+        notes.lines.append(frame.f_lineno)
+        notes.counts[frame.f_lineno] += 1
+
+    def on_leave(self, frame: FrameType, raised: bool) -> None:
+        """Compare once more, and look into what may have grown."""
+        notes = self._notes
+        if len(notes.lines) > _LINES_PER_CALL:
+            return
+        self._compare(frame)
+        self._look_again_into_containers()
+        notes.complete = not raised
+        self._held.clear()
 
     def _compare(self, frame: FrameType) -> None:
         lines = self._notes.lines

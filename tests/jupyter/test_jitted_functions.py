@@ -237,8 +237,9 @@ def test_a_trace_of_very_many_calls_is_watched_at_its_beginning(
 ) -> None:
     monkeypatch.setattr("jxkernel.jupyter.session.watching._CALLS", 200)
     notebook.run(
-        "@jx.jit\ndef long(a):\n    first = a + 1\n    for _ in range(100):\n"
-        "        a = jnp.sin(a)\n    last = a + first\n    return last\nlong(x)"
+        "def wave(a):\n    return jnp.sin(a)\n"
+        "@jx.jit\ndef long(a):\n    first = a + 1\n    for _ in range(201):\n"
+        "        a = wave(a)\n    last = a + first\n    return last\nlong(x)"
     )
     shown = told(notebook, "%jx map long")
     assert "T first: f32[8]" in shown

@@ -6,19 +6,19 @@ of the user's functions are noted, as in a cell under ``%%jit``.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 
 from jxkernel.events import CacheMiss, Event, ListenerHandle, Traced, listen
+from jxkernel.observe.frames import is_traced
 from jxkernel.observe.names import NameWatch
 from jxkernel.observe.provenance import Provenance, Watching
 
 __all__ = ["TraceWatch"]
 
 _CALLS = 500_000
-"""How many calls of functions a trace makes before nothing more is noted of it: about a fifth of a
-second is spent on them, and a trace of so many takes several."""
+"""How many calls of functions a trace makes before nothing more is noted of it: some seconds at
+most are spent on them, and a trace of so many takes minutes."""
 
 
 class _Under(threading.local):
@@ -64,7 +64,7 @@ class TraceWatch:
     def _hear(self, event: Event) -> None:
         under = self._under
         if isinstance(event, CacheMiss):
-            if event.cache == "trace" and sys.gettrace() is None and self._wanted():
+            if event.cache == "trace" and not is_traced() and self._wanted():
                 under.begun, under.names = event, NameWatch(_CALLS)
                 under.names.__enter__()
         elif under.names is not None and under.begun is not None and _ends(event, under.begun):
