@@ -109,17 +109,18 @@ def escape(text: object, limit: int = 20_000) -> Html:
 
 def join(parts: Iterable[object], between: str = "") -> Html:
     """Return parts one after the other, each escaped unless it is HTML."""
-    return Html(escape(between).join(escape(part) for part in parts))
+    written = [part if isinstance(part, Html) else escape(part) for part in parts]
+    return Html(escape(between).join(written) if between else "".join(written))
 
 
 def element(tag: str, *content: object, **attributes: str) -> Html:
     """Return an element; ``class_`` and ``for_`` lose their underscore, content is escaped."""
-    written = "".join(
+    written = [
         f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for name, value in attributes.items()
         if value
-    )
-    return Html(f"<{tag}{written}>{join(content)}</{tag}>")
+    ]
+    return Html(f"<{tag}{''.join(written)}>{join(content)}</{tag}>")
 
 
 def anchor(name: str) -> Html:
