@@ -24,6 +24,7 @@ from jxkernel.primitives.callback import (
 )
 from jxkernel.runtime.host_calls import HostFunction
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = [
     "announced_aval",
@@ -269,8 +270,9 @@ def _prepared(
         outs, structure = physical.flatten(HostFunction.ask(callback, *positional, **named))
         if structure != out_tree:
             raise TypeError(
-                f"the callback {name} returned {structure}, where result_shape_dtypes announced "
-                f"{out_tree}"
+                f"the callback {name} returned {structure_text(structure)}, where "
+                f"result_shape_dtypes announced "
+                f"{structure_text(out_tree)}"
             )
         return outs
 

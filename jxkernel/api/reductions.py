@@ -50,6 +50,7 @@ from jxkernel.primitives.shape.broadcast import filled, filled_like
 from jxkernel.primitives.shape.structural import like_operand
 from jxkernel.primitives.sharding.constraints import with_out_sharding
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["reduce", "reduce_window", "scatter_apply"]
 
@@ -91,7 +92,8 @@ def _traced(
     traced = trace_function(name, function, function, both, [*scalars, *scalars])
     if traced.out_tree != structure:
         raise TypeError(
-            f"{name} got a computation that returns {traced.out_tree} for arguments {structure}: "
+            f"{name} got a computation that returns {structure_text(traced.out_tree)} for "
+            f"arguments {structure_text(structure)}: "
             "it returns one combined value for each operand"
         )
     _check_closed(name, function, traced.closed)
@@ -120,7 +122,8 @@ def _with_starts(
     inits, of_inits = physical.flatten(init_values)
     if of_inits != structure or not flat:
         raise ValueError(
-            f"{name} got operands {structure} and start values {of_inits}: one start value for "
+            f"{name} got operands {structure_text(structure)} and start values "
+            f"{structure_text(of_inits)}: one start value for "
             "each of at least one operand"
         )
     avals = leaf_avals(name, "operands", flat, structure)

@@ -38,6 +38,7 @@ from jxkernel.lowering import LoweredProgram
 from jxkernel.records import record
 from jxkernel.runtime import default_device, platform_of
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = [
     "ArgInfo",
@@ -532,7 +533,7 @@ class Compiled(_Stage):
                 where = f"{what}{tree.keystr(place.path)}"
                 advice = f" {place.advice}" if place.advice else ""
                 places.append(f"{where}: compiled for {place.expected}, got {place.found}.{advice}")
-        listed = "\n  ".join(places) or f"compiled for {self.in_tree}"
+        listed = "\n  ".join(places) or f"compiled for {structure_text(self.in_tree)}"
         return (
             f"{name} was compiled for arguments of another structure (static arguments are left "
             f"out of the call):\n  {listed}"

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from jxkernel import numpy as jnp
 from jxkernel import tree
+from jxkernel.tree.prefix import structure_text
 
 __all__ = [
     "JoinPoint",
@@ -119,7 +120,7 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
             if structure != state.tree_def:
                 raise TypeError(
                     "the gradients must have the structure of the parameters, "
-                    f"{state.tree_def}, got {structure}"
+                    f"{structure_text(state.tree_def)}, got {structure_text(structure)}"
                 )
             pairs = zip(leaves, _kept(state), strict=True)
             return _packed([update(i, leaf, kept) for leaf, kept in pairs], structure)

@@ -19,6 +19,7 @@ from jxkernel.core.avals import abstractify
 from jxkernel.core.filtering import filtered
 from jxkernel.numpy.creation import asarray
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["jet"]
 
@@ -131,7 +132,7 @@ def _term(name: str, position: int, structure: Any, leaves: list[Any], term: Any
     if own != structure or [abstractify(leaf).shape for leaf in given] != shapes:
         raise ValueError(
             f"jet of {name}: a derivative of argument {position} has not the argument's structure "
-            f"and shapes, {structure} of {shapes}"
+            f"and shapes, {structure_text(structure)} of {shapes}"
         )
     return [_converted(leaf, like) for leaf, like in zip(given, leaves, strict=True)]
 

@@ -50,6 +50,7 @@ from jxkernel.lowering.symbolic import lower_for_export, solved_dimensions
 from jxkernel.runtime import default_device, platform_of
 from jxkernel.sharding import AbstractMesh, Mesh, NamedSharding
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["Exported", "default_export_platform", "deserialize", "export"]
 
@@ -210,7 +211,7 @@ class Exported:
             )
             for place in physical.mismatches(expected, found, exact=True)
         ]
-        listed = "\n  ".join(lines) or f"exported with {self.in_tree}"
+        listed = "\n  ".join(lines) or f"exported with {structure_text(self.in_tree)}"
         return f"{self.fun_name} was exported with arguments of another structure:\n  {listed}"
 
     def _check_types(self, flat: Sequence[Any]) -> None:

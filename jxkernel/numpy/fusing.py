@@ -249,7 +249,7 @@ def fused(
     if body is None:
         return partial(fused, static=static, operator=operator, normalized=normalized, name=name)
     parameters = _static_parameters(body, static) if static else _NOTHING_STATIC
-    state = Fused(body, parameters, name or body.__name__, operator)
+    state = Fused(body, parameters, name or body.__name__.lstrip("_"), operator)
     _FUNCTIONS.append(state)
     function = cpp_callable(
         state.name, body, state.cache_miss, static=parameters, key=state, cache=_CACHE

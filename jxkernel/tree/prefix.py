@@ -25,6 +25,7 @@ __all__ = [
     "keystr",
     "mismatches",
     "structure_mismatch",
+    "structure_text",
     "tree_broadcast",
     "tree_broadcast_prefix",
 ]
@@ -103,8 +104,7 @@ _LONGEST_METADATA = 200
 
 
 def _shortened(x: Any) -> str:
-    text = repr(x)
-    return text if len(text) <= _LONGEST_METADATA else f"{text[:_LONGEST_METADATA]}..."
+    return _capped(repr(x))
 
 
 def _dict_keys(node_type: type, metadata: Any) -> list[Any]:
@@ -122,6 +122,21 @@ def _shape(node_type: type, metadata: Any, size: int) -> str:
     if metadata is None:
         return f"{_typed(node_type)} of length {size}"
     return f"{_typed(node_type)} of length {size} with the metadata {_shortened(metadata)}"
+
+
+def structure_text(structure: PyTreeDef) -> str:
+    """Return a structure as messages write it: the containers, with ``*`` for each leaf.
+
+    >>> from jxkernel import tree
+    >>> structure_text(tree.structure({"a": 1, "b": (2, 3)})), structure_text(tree.structure(1))
+    ("{'a': *, 'b': (*, *)}", '* (one leaf)')
+    """
+    text = str(structure).removeprefix("PyTreeDef(").removesuffix(")")
+    return "* (one leaf)" if text == "*" else _capped(text)
+
+
+def _capped(text: str) -> str:
+    return text if len(text) <= _LONGEST_METADATA else f"{text[:_LONGEST_METADATA]}..."
 
 
 _STAND_IN = object()

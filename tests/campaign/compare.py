@@ -17,6 +17,7 @@ UNCLEAN = re.compile(
     r"|ArrayImpl|of type _(?!_main__)|'_\w+' object|<class '[\w.]*\._"
     r"|std::|absl::|xla::|INVALID_ARGUMENT|INTERNAL:|UNIMPLEMENTED|incompatible function arguments"
     r"|unhashable type: 'ShapedArray|has no attribute '_|_p\b got"
+    r"|PyTreeDef\(|sub-dtype|np\.(inexact|integer|floating)"
 )
 """Names from the inside and text from below, which no message may hold."""
 

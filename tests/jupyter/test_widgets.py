@@ -36,12 +36,14 @@ def test_throttle_makes_one_call_of_many_requests() -> None:
 
 def test_ledger_shows_new_builds_of_any_thread_and_filters() -> None:
     with Recorder() as recorder:
+        jnp.ones((5, 1, 3)) * 3.5  # an operation outside jit is listed where it is asked for
         ledger = widgets.Ledger(recorder, interval=0.01)
         worker = threading.Thread(target=lambda: jx.jit(lambda x: x * 3.5)(jnp.ones(3)))
         worker.start()
         worker.join()
         wait_until(ledger, "first call of &lt;lambda&gt;")
         ledger.refresh()
+        assert [row.number for row in ledger.rows()] == [1]
         (chart,) = ledger._chart.outputs
         figure = chart["data"]["application/vnd.plotly.v1+json"]
         assert {bar["name"] for bar in figure["data"]} == {"trace", "lower", "compile"}

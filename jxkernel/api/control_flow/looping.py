@@ -27,6 +27,7 @@ from jxkernel.primitives.elementwise.arithmetic import add
 from jxkernel.primitives.elementwise.compare import lt
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["fori_loop", "while_loop"]
 
@@ -270,7 +271,9 @@ def _check_condition(loop: str, cond_fun: Callable[[Any], Any], traced: TracedFu
     is_leaf = tree.treedef_is_leaf(traced.out_tree)
     if is_leaf and not avals[0].shape and avals[0].dtype == np.bool_:
         return
-    found = avals[0].short() if is_leaf else f"a result of structure {traced.out_tree}"
+    found = (
+        avals[0].short() if is_leaf else f"a result of structure {structure_text(traced.out_tree)}"
+    )
     advice = ": reduce it with .all() or .any()" if is_leaf and avals[0].shape else ""
     raise TypeError(
         f"{loop} needs {function_name(cond_fun)} to return a boolean scalar, got {found}{advice}"

@@ -36,6 +36,7 @@ from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.sharding import PartitionSpec
 from jxkernel.transforms.batching import example_aval
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["associative_scan", "map", "run_scan", "scan", "turns_at_once"]
 
@@ -250,7 +251,8 @@ def _check_pair(body: LoopBody, out_tree: Any, init_tree: Any) -> None:
     if node is None or node[0] not in (tuple, list) or len(children) != 2:
         raise TypeError(
             f"{body.loop} needs {function_name(body.fun)} to return a pair (carry, y), got a "
-            f"result of structure {out_tree}: return (carry, None) where there is nothing to stack"
+            f"result of structure {structure_text(out_tree)}: return (carry, None) where there "
+            f"is nothing to stack"
         )
     check_carry_structure(body, init_tree, children[0])
 

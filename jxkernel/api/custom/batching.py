@@ -16,6 +16,7 @@ from jxkernel.core.trace import Tracer, evaluating
 from jxkernel.higher_order.custom_vmap import BatchRule, bind_custom_vmap
 from jxkernel.runtime import as_device_array
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["custom_vmap", "sequential_vmap"]
 
@@ -165,13 +166,14 @@ def _checked(what: str, name: str, expected: Any, pair: Any) -> tuple[list[Any],
     flags, flag_structure = tree.flatten(pair[1])
     if structure != expected:
         raise ValueError(
-            f"{what} must return a result of the structure that {name} returns, {expected}, and "
-            f"returned {structure}"
+            f"{what} must return a result of the structure that {name} returns, "
+            f"{structure_text(expected)}, and "
+            f"returned {structure_text(structure)}"
         )
     if physical.logical(structure) != flag_structure:
         raise ValueError(
             f"{what} must return a boolean for each array of its result: the result has structure "
-            f"{structure}, and out_batched {flag_structure}"
+            f"{structure_text(structure)}, and out_batched {structure_text(flag_structure)}"
         )
     for index, leaf in enumerate(leaves):
         check_result(what, structure, index, leaf)

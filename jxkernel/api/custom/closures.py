@@ -15,6 +15,7 @@ from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.custom_jvp import has_tangent
 from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["closure_convert", "custom_gradient"]
 
@@ -68,8 +69,9 @@ def closure_convert(
         if structure != in_tree or not same or len(given) != len(values):
             raise TypeError(
                 f"the function that closure_convert made of {name} takes arguments like its "
-                f"examples, {in_tree} of {' '.join(aval.short() for aval in avals)}, and then "
-                f"{len(values)} closed-over values; it got {structure} of "
+                f"examples, {structure_text(in_tree)} of "
+                f"{' '.join(aval.short() for aval in avals)}, and then "
+                f"{len(values)} closed-over values; it got {structure_text(structure)} of "
                 f"{' '.join(aval.short() for aval in found)}, and {len(given)} values"
             )
         rest = iter(given)

@@ -34,6 +34,7 @@ from jxkernel.primitives.elementwise.convert import convert_element_type, stage
 from jxkernel.primitives.shape.broadcast import add_tangents, instantiate
 from jxkernel.records import record
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["custom_jvp", "custom_vjp"]
 
@@ -204,7 +205,7 @@ class _Results:
         if self.structure is not None and structure != self.structure:
             raise TypeError(
                 f"{rule or name} must return a result of the structure that {name} returns, "
-                f"{self.structure}, and returned {structure}"
+                f"{structure_text(self.structure)}, and returned {structure_text(structure)}"
             )
         self.structure = structure
         return leaves
@@ -363,8 +364,9 @@ class custom_jvp(_Custom):
         leaves, found = physical.flatten(tangent)
         if found != structure:
             raise TypeError(
-                f"{what} must return a result and a tangent of one structure, got {structure} and "
-                f"{found}"
+                f"{what} must return a result and a tangent of one structure, got "
+                f"{structure_text(structure)} and "
+                f"{structure_text(found)}"
             )
         return [
             _fitting(what, "tangent", leaf, aval.tangent())

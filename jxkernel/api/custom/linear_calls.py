@@ -13,6 +13,7 @@ from jxkernel.core.filtering import hide_internal_frames
 from jxkernel.higher_order.linear_call import linear_call_p
 from jxkernel.higher_order.programs import place_arguments
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["call_linear", "linear_call"]
 
@@ -128,6 +129,7 @@ def _check_transpose(
     if traced.out_tree != structure or found != [(aval.shape, aval.dtype) for aval in avals]:
         raise TypeError(
             f"linear_call needs {function_name(back)} to return a tree like linear_args, "
-            f"{structure} of {' '.join(aval.short() for aval in avals)}, got {traced.out_tree} of "
+            f"{structure_text(structure)} of {' '.join(aval.short() for aval in avals)}, got "
+            f"{structure_text(traced.out_tree)} of "
             f"{' '.join(aval.short() for aval in traced.out_avals)}"
         )

@@ -24,6 +24,7 @@ from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.transforms.transpose import transpose_program
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["custom_linear_solve", "custom_root"]
 
@@ -118,7 +119,8 @@ class _System:
             return
         raise TypeError(
             f"custom_linear_solve needs {what} ({function_name(fun)}) to return a tree like b, "
-            f"{self.structure} of {' '.join(a.short() for a in self.avals)}, got {out_tree} of "
+            f"{structure_text(self.structure)} of {' '.join(a.short() for a in self.avals)}, "
+            f"got {structure_text(out_tree)} of "
             f"{' '.join(a.short() for a in found)}"
         )
 
@@ -136,7 +138,8 @@ class _System:
             if node is None or node[0] is not tuple or len(parts) != 2:
                 raise TypeError(
                     f"custom_linear_solve with has_aux=True needs {what} ({function_name(solve)}) "
-                    f"to return a pair (x, aux), got a result of structure {out_tree}"
+                    f"to return a pair (x, aux), got a result of structure "
+                    f"{structure_text(out_tree)}"
                 )
             out_tree = parts[0]
         self._check(what, solve, traced, out_tree)
@@ -147,8 +150,9 @@ class _System:
         leaves, structure = physical.flatten(x)
         if structure != self.structure:
             raise TypeError(
-                f"the operator of custom_linear_solve takes a tree like b, {self.structure}, got "
-                f"{structure}"
+                f"the operator of custom_linear_solve takes a tree like b, "
+                f"{structure_text(self.structure)}, got "
+                f"{structure_text(structure)}"
             )
         strong = [
             convert_element_type(leaf, aval.dtype)
@@ -262,8 +266,9 @@ class _Equation:
             leaves, structure = physical.flatten(x)
             if structure != self.structure:
                 raise TypeError(
-                    f"the function of custom_root takes a tree like the guess, {self.structure}, "
-                    f"got {structure}"
+                    f"the function of custom_root takes a tree like the guess, "
+                    f"{structure_text(self.structure)}, "
+                    f"got {structure_text(structure)}"
                 )
             strong = [
                 convert_element_type(leaf, aval.dtype)
@@ -336,7 +341,7 @@ def _solution_avals(
         if node is None or node[0] is not tuple or len(parts) != 2:
             raise TypeError(
                 f"custom_root with has_aux=True needs solve ({function_name(solve)}) to return a "
-                f"pair (x, aux), got a result of structure {out_tree}"
+                f"pair (x, aux), got a result of structure {structure_text(out_tree)}"
             )
         out_tree = parts[0]
     avals = solver.out_avals[: out_tree.num_leaves]
@@ -356,6 +361,7 @@ def _check_like(
     if out_tree != structure or not same:
         raise TypeError(
             f"custom_root needs {what} ({function_name(fun)}) to return a tree like the guess, "
-            f"{structure} of {' '.join(a.short() for a in avals)}, got {out_tree} of "
+            f"{structure_text(structure)} of {' '.join(a.short() for a in avals)}, got "
+            f"{structure_text(out_tree)} of "
             f"{' '.join(a.short() for a in found)}"
         )

@@ -37,6 +37,7 @@ from jxkernel.transforms.jvp import jvp_flat
 from jxkernel.transforms.linearize import Linearized, linearize_flat, vjp_flat
 from jxkernel.transforms.transpose import backward
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = [
     "check_reduce_axes",
@@ -223,9 +224,9 @@ def _check_input(aval: ShapedArray, holomorphic: bool, allow_int: bool) -> None:
             raise TypeError(f"grad with holomorphic=True needs complex arguments, got {dtype.name}")
     elif not dtypes.issubdtype(dtype, np.inexact) and not allow_int:
         raise TypeError(
-            "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
-            f"np.inexact), but got {dtype.name}. If you want to use integer inputs, convert them "
-            "with x.astype(float), or pass allow_int=True for float0 zeros"
+            "grad requires real- or complex-valued inputs (floating-point or complex dtypes), but "
+            f"got {dtype.name}. To differentiate by integers convert them with x.astype(float), or "
+            "pass allow_int=True for float0 zeros"
         )
 
 
@@ -492,7 +493,7 @@ def _cotangent_leaves(
     if structure != value_tree:
         raise ValueError(
             f"the pullback of {name} needs a cotangent of the structure of the "
-            f"value, {value_tree}, and got {structure}"
+            f"value, {structure_text(value_tree)}, and got {structure_text(structure)}"
         )
     return [
         _fitting("cotangent", name, leaf, aval.tangent())
@@ -609,7 +610,8 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     flat_tangents, tangent_tree = physical.flatten(tangents)
     if in_tree != tangent_tree:
         raise TypeError(
-            f"jvp needs primals and tangents of one structure, got {in_tree} and {tangent_tree}"
+            f"jvp needs primals and tangents of one structure, got {structure_text(in_tree)} "
+            f"and {structure_text(tangent_tree)}"
         )
     checked = [
         _tangent(name, leaf, primal) for leaf, primal in zip(flat_tangents, avals, strict=True)
@@ -812,7 +814,10 @@ class _Pushforward:
         given = per_word("tangent", who, self._in_tree, self._in_avals, given)
         leaves, structure = physical.flatten(given)
         if structure != self._in_tree:
-            raise TypeError(f"{who} takes tangents of structure {self._in_tree}, got {structure}")
+            raise TypeError(
+                f"{who} takes tangents of structure {structure_text(self._in_tree)}, got "
+                f"{structure_text(structure)}"
+            )
         checked = [
             _fitting("tangent", self._name, leaf, aval.tangent())
             for leaf, aval in zip(leaves, self._in_avals, strict=True)

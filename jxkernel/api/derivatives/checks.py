@@ -24,6 +24,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words
 from jxkernel.core.filtering import filtered
 from jxkernel.records import record
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
 
@@ -378,8 +379,9 @@ def _check_value(f: Function, args: tuple[Any, ...], value: Any, check: _Check) 
     found, found_structure = physical.flatten(value)
     if structure != found_structure:
         raise AssertionError(
-            f"{check.opening}{check.name}: the derivative's value has structure {found_structure}, "
-            f"and the function's {structure}"
+            f"{check.opening}{check.name}: the derivative's value has structure "
+            f"{structure_text(found_structure)}, "
+            f"and the function's {structure_text(structure)}"
         )
     for path, got, wanted in zip(physical.leaf_paths(structure), found, expected, strict=True):
         if not _moves(wanted) or check.near(got, np.asarray(wanted)):

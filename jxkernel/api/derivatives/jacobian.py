@@ -34,6 +34,7 @@ from jxkernel.records import record
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import pull_back
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev", "linear_transpose"]
 
@@ -389,8 +390,10 @@ class _Transposed:
         found = [aval.short() for aval in map(abstractify, leaves)]
         if structure != self.out_tree or found != wanted:
             raise TypeError(
-                f"the transpose of {self.name} takes a cotangent of structure {self.out_tree} "
-                f"and types {' '.join(wanted)}, got {structure} and {' '.join(found)}"
+                f"the transpose of {self.name} takes a cotangent of structure "
+                f"{structure_text(self.out_tree)} "
+                f"and types {' '.join(wanted)}, got {structure_text(structure)} and "
+                f"{' '.join(found)}"
             )
         avals = self.program.in_avals[len(consts) :]
         linear = (*[False] * len(consts), *[True] * len(avals))

@@ -11,6 +11,7 @@ from jxkernel.core.zeros import Zero
 from jxkernel.higher_order.references import AbstractRef, Ref, check_distinct
 from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = [
     "VJP",
@@ -154,8 +155,10 @@ class VJP:
         like = self._like()
         if structure != like:
             raise ValueError(
-                f"with_refs of {self.fun} takes trees like the arguments, {like}, and got "
-                f"{structure}: one reference, GradValue() or DontWant() for each array (None is an "
+                f"with_refs of {self.fun} takes trees like the arguments, "
+                f"{structure_text(like)}, and got "
+                f"{structure_text(structure)}: one reference, GradValue() or DontWant() for "
+                f"each array (None is an "
                 "empty tree)"
             )
         for leaf in flat:
@@ -272,7 +275,8 @@ def spread_booleans(name: str, given: object, structure: tree.PyTreeDef) -> list
         pair = own.children(), structure.children()
         if _is_leaf(structure) or len(pair[0]) != len(pair[1]):
             raise ValueError(
-                f"{name} got {given!r}, which is no tree above arguments of structure {structure}: "
+                f"{name} got {given!r}, which is no tree above arguments of structure "
+                f"{structure_text(structure)}: "
                 "containers have as many children, or one boolean stands for all"
             )
         return [flag for a, b in zip(*pair, strict=True) for flag in matched(a, b, leaves)]

@@ -29,6 +29,7 @@ from jxkernel.numpy import asarray
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.records import record
 from jxkernel.tree import physical
+from jxkernel.tree.prefix import structure_text
 
 __all__ = ["memory_types", "pallas_call"]
 
@@ -407,7 +408,8 @@ class _Call:
         if given != structure:
             raise KernelError(
                 f"{which} of the kernel {self.name} has {given.num_leaves} specs, arranged as "
-                f"{given}, and {what} has {structure.num_leaves} arrays, as {structure}.",
+                f"{structure_text(given)}, and {what} has {structure.num_leaves} arrays, as "
+                f"{structure_text(structure)}.",
                 instead=(f"a BlockSpec for each array of {what}, or pl.no_block_spec",),
                 **place_in_source(),
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from IPython.core.error import UsageError
 
+from jxkernel.jupyter.ledger.listed import is_eager, listed
 from jxkernel.jupyter.ledger.view import ledger_view
 from jxkernel.jupyter.session.expressions import evaluate
 from jxkernel.jupyter.session.places import with_cell_names
@@ -17,7 +18,7 @@ from jxkernel.observe import LedgerRow, explain, ledger_totals
 from jxkernel.observe.explain import format_duration
 from jxkernel.observe.totals import GROUPS
 
-__all__ = ["chosen_rows", "events", "explain_function", "is_eager", "ledger_rows"]
+__all__ = ["chosen_rows", "events", "explain_function", "ledger_rows"]
 
 
 def explain_function(session: Session, words: str) -> View:
@@ -75,13 +76,8 @@ def chosen_rows(
     rows = session.ledger(fun=None if words == "all" else words or None)
     eager = tuple(row for row in rows if is_eager(row))
     if not words:
-        rows = _counted_anew(row for row in rows if not is_eager(row))
+        rows = listed(rows)
     return rows, eager
-
-
-def is_eager(row: LedgerRow) -> bool:
-    """Whether a row is of an operation that ran by itself."""
-    return row.cache is None and row.eqns is None
 
 
 def _totals(session: Session, words: list[str]) -> View:
@@ -104,16 +100,6 @@ def _totals(session: Session, words: list[str]) -> View:
     head = (by.capitalize(), "Builds", "Again", "Traces", "Compiles", "From disk", "Cost")
     title = "; ".join([f"Builds by {by}", *_outside(eager)])
     return table_view(title, head, rows, numeric=range(1, 7))
-
-
-def _counted_anew(rows: Iterable[LedgerRow]) -> tuple[LedgerRow, ...]:
-    """Rows chosen from a ledger, with numbers and running totals of their own."""
-    total = 0
-    counted = []
-    for number, row in enumerate(rows, start=1):
-        total += row.cost_ns
-        counted.append(replace(row, number=number, total_ns=total))
-    return tuple(counted)
 
 
 def events(session: Session, words: str) -> View:

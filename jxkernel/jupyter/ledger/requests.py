@@ -9,7 +9,8 @@ from typing import Any, TypedDict
 
 from jxkernel import observe
 from jxkernel.jupyter.feature import MOST_ROWS
-from jxkernel.jupyter.ledger.answer import chosen_rows, is_eager
+from jxkernel.jupyter.ledger.answer import chosen_rows
+from jxkernel.jupyter.ledger.listed import is_eager
 from jxkernel.jupyter.ledger.payload import LedgerRowPayload
 from jxkernel.jupyter.ledger.view import ledger_data, row_data
 from jxkernel.jupyter.session.places import identities, with_cell_names

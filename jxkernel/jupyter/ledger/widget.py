@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import ipywidgets
 import plotly.graph_objects as go
 
+from jxkernel.jupyter.ledger.listed import listed
 from jxkernel.jupyter.ledger.view import ROWS, ledger_view
 from jxkernel.jupyter.live import INTERVAL, LiveView, current_session
 from jxkernel.jupyter.views.figures import PLAIN_AXIS, PLAIN_LAYOUT, figure_output, plain
@@ -70,9 +71,8 @@ class Ledger(LiveView):
         words = self.search.value.strip().lower()
         return tuple(
             row
-            for row in whole
-            if (self.eager.value or row.cache is not None or row.eqns is not None)
-            and (words in row.fun.lower() or words in (row.cell or "").lower())
+            for row in (whole if self.eager.value else listed(whole))
+            if words in row.fun.lower() or words in (row.cell or "").lower()
         )
 
     def view(self) -> View:
