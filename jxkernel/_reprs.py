@@ -9,7 +9,15 @@ from itertools import islice
 from types import BuiltinFunctionType, EllipsisType, FunctionType, NoneType
 from typing import Any
 
-__all__ = ["counted", "guarded_text", "in_plain_words", "in_words", "look_anew", "seen_in_words"]
+__all__ = [
+    "counted",
+    "guarded_text",
+    "in_plain_words",
+    "in_words",
+    "look_anew",
+    "seen_in_words",
+    "with_type",
+]
 
 _REMEMBERED = 1_000
 _NUMBERS_AND_TEXTS = (bool, int, float, complex, str, bytes, NoneType, EllipsisType, range)
@@ -84,6 +92,28 @@ _brief = cache(_Brief)
 def in_words(value: Any, limit: int) -> str:
     """Return the repr of a value, cut to a length; one that raises is no failure."""
     return _cut(guarded_text(_brief(repr, limit).repr, value), limit)
+
+
+def with_type(value: Any, limit: int = 100) -> str:
+    """Return what a message says it got: ``1.5 of type float``, ``the function sin``.
+
+    What has no text of its own is told by its type alone: an address helps nobody.
+    """
+    kind = type(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if callable(value) and isinstance(name := _name(value), str):
+        return f"the function {_cut(name, limit)}"
+    text = in_words(value, limit)
+    unnamed = text.startswith("<") and " object at 0x" in text
+    return f"an object of type {kind.__name__}" if unnamed else f"{text} of type {kind.__name__}"
+
+
+def _name(value: Any) -> Any:
+    try:
+        return getattr(value, "__name__", None)
+    except Exception:  # foreign code
+        return None
 
 
 def seen_in_words(value: Any, limit: int) -> str:

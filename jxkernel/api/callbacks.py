@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import config, dtypes
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals
 from jxkernel.core.avals import ShapedArray, abstractify, has_aval
@@ -271,8 +272,7 @@ def _prepared(
         if structure != out_tree:
             raise TypeError(
                 f"the callback {name} returned {structure_text(structure)}, where "
-                f"result_shape_dtypes announced "
-                f"{structure_text(out_tree)}"
+                f"result_shape_dtypes announced {structure_text(out_tree)}"
             )
         return outs
 
@@ -289,7 +289,7 @@ def announced_aval(kind: str, leaf: Any) -> ShapedArray:
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
     if shape is None or dtype is None:
         raise TypeError(
-            f"{kind} got {leaf!r:.100} of type {type(leaf).__name__} in result_shape_dtypes: each "
+            f"{kind} got {with_type(leaf)} in result_shape_dtypes: each "
             "leaf has a shape and a dtype, such as jax.ShapeDtypeStruct((3,), 'float32')"
         )
     found = np.dtype(dtype)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import tree
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.checked_program import CheckedProgram, Reported, Site
 from jxkernel.api.jit import JitState, jit_state
@@ -202,8 +203,8 @@ def _check(
             abstractify(value)
         except TypeError:
             raise TypeError(
-                f"{name} shows arrays and numbers, got {value!r:.60} of type "
-                f"{type(value).__name__}: write it into the message"
+                f"{name} shows arrays and numbers, got {with_type(value)}: write it into the "
+                f"message"
             ) from None
     if debug and evaluating():
         return

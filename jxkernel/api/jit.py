@@ -19,7 +19,7 @@ from weakref import ref
 from jxkernel import events, tree
 from jxkernel._jaxlib import Device, PjitFunction, PjitFunctionCache, trace_context
 from jxkernel._lazy import late_function, late_module
-from jxkernel._reprs import look_anew
+from jxkernel._reprs import look_anew, with_type
 from jxkernel.api.arguments import (
     Call,
     Parameters,
@@ -146,7 +146,7 @@ class JitOptions:
             return local_devices(backend=self.device)[0]
         if self.device is not None and not isinstance(self.device, Device):
             raise TypeError(
-                f"jit got device={self.device!r:.100} of type {type(self.device).__name__}: it is "
+                f"jit got device={with_type(self.device)}: it is "
                 "a device, such as jax.devices()[0], or the name of a platform"
             )
         return self.device

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import tree
-from jxkernel._reprs import counted
+from jxkernel._reprs import counted, with_type
 from jxkernel.api.arguments import function_name
 from jxkernel.core.avals import abstractify
 from jxkernel.core.dimensions import sizes as sizes_of
@@ -72,10 +72,7 @@ def check_axes(who: str, parameter: str, axes: Any) -> None:
     """
     for axis in physical.leaves(axes):
         if isinstance(axis, bool) or not isinstance(axis, int):
-            raise TypeError(
-                f"{who} {parameter} must hold ints and None, got {axis!r:.100} of type "
-                f"{type(axis).__name__}"
-            )
+            raise TypeError(f"{who} {parameter} must hold ints and None, got {with_type(axis)}")
 
 
 def input_axes(
@@ -173,7 +170,7 @@ def _normal(
         raise ArgumentTypeError(
             who,
             _leaf_path(in_tree, index),
-            f"{leaf!r:.60} of type {type(leaf).__name__}",
+            f"{with_type(leaf)}",
             instead=("give the function what is no array by a closure or functools.partial",),
         ) from None
     if not -rank <= axis < rank:
@@ -222,10 +219,7 @@ def _given_size(who: str, axis_size: Any) -> list[int]:
     try:
         return [] if axis_size is None else [as_index(axis_size)]
     except TypeError:
-        raise TypeError(
-            f"{who} axis_size must be an int, got {axis_size!r:.100} of type "
-            f"{type(axis_size).__name__}"
-        ) from None
+        raise TypeError(f"{who} axis_size must be an int, got {with_type(axis_size)}") from None
 
 
 def output_axes(who: str, out_axes: Any, out_tree: Any) -> list[int | None]:

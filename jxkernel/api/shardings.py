@@ -6,6 +6,7 @@ from typing import Any
 
 from jxkernel import tree
 from jxkernel._jaxlib import ArrayImpl, Device
+from jxkernel._reprs import with_type
 from jxkernel.core.avals import abstractify, shape_of
 from jxkernel.errors import AxisError, NoMeshError
 from jxkernel.primitives.arguments import operand_aval
@@ -63,8 +64,7 @@ def as_sharding(value: Any, who: str, where: str = "shardings") -> Any:
     if isinstance(value, Sharding):
         return None if is_empty(value) else _on_the_mesh(value)
     raise TypeError(
-        f"{who} got {value!r:.100} of type {type(value).__name__} in {where}: give shardings, "
-        "PartitionSpecs or None"
+        f"{who} got {with_type(value)} in {where}: give shardings, PartitionSpecs or None"
     )
 
 

@@ -13,6 +13,7 @@ from weakref import ref
 
 from jxkernel import dtypes, tree
 from jxkernel._jaxlib import trace_context
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import function_name
 from jxkernel.api.memo import FunctionMemo
 from jxkernel.core.avals import ShapedArray, abstractify, kind_in_words
@@ -102,7 +103,7 @@ def leaf_avals(name: str, parameter: str, leaves: Sequence[Any], structure: Any)
             raise
         except TypeError:
             path = parameter + tree.keystr(physical.leaf_paths(structure)[index])
-            kind = f"{leaf!r:.100} of type {type(leaf).__name__}"
+            kind = f"{with_type(leaf)}"
             instead = ("close over values that are no arrays instead of passing them",)
             raise ArgumentTypeError(name, path, kind, instead=instead) from None
         if type(leaf) is int:
@@ -208,7 +209,7 @@ def _check_result(kind: str, fun: Callable[..., Any], out_tree: Any, index: int,
         path = tree.keystr(physical.leaf_paths(out_tree)[index])
         raise TypeError(
             f"{kind} needs {function_name(fun)} to return arrays or numbers, got "
-            f"{leaf!r:.100} of type {type(leaf).__name__}{f' at result{path}' if path else ''}"
+            f"{with_type(leaf)}{f' at result{path}' if path else ''}"
             f"{': return what it holds, ref[...]' if isinstance(leaf, Ref) else ''}"
         ) from None
 

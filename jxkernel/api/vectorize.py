@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, tree
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import function_name, named_like
 from jxkernel.api.jit import check_result
 from jxkernel.api.mapped_axes import check_axes, input_axes, output_axes
@@ -90,7 +91,7 @@ def _check_in_axes(in_axes: Any) -> None:
         return check_axes("vmap", "in_axes", in_axes)
     raise TypeError(
         f"vmap in_axes must be an int, None, or a tuple with an entry per positional argument; "
-        f"got {in_axes!r:.100} of type {type(in_axes).__name__}"
+        f"got {with_type(in_axes)}"
     )
 
 
@@ -99,8 +100,7 @@ def _check_name(axis_name: Any) -> None:
         hash(axis_name)
     except TypeError:
         raise TypeError(
-            f"vmap axis_name must be hashable, such as a string, got {axis_name!r:.100} of type "
-            f"{type(axis_name).__name__}"
+            f"vmap axis_name must be hashable, such as a string, got {with_type(axis_name)}"
         ) from None
 
 

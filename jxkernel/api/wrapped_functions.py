@@ -10,6 +10,7 @@ from functools import partial, update_wrapper
 from typing import Any
 
 from jxkernel import tree
+from jxkernel._reprs import with_type
 from jxkernel.compile.shape_dtype import standing
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.jaxpr import Jaxpr
@@ -338,7 +339,7 @@ def argnums_partial(
             if not isinstance(arg, Hashable):
                 raise ValueError(
                     f"argument {i} of {f.__name__} is fixed, so it must be hashable, got "
-                    f"{arg!r:.60} of type {type(arg).__name__}"
+                    f"{with_type(arg)}"
                 )
     inner = f.call_wrapped
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, tree
+from jxkernel._reprs import with_type
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.explicit_sharding import explicit_sharding_of
 from jxkernel.core.key_data import ExtendedArray, key_data_axes
@@ -133,7 +134,7 @@ def _as_sharding(given: Any) -> Any:
         return NamedSharding(mesh, given)
     if not isinstance(given, Sharding):
         raise TypeError(
-            f"ShapeDtypeStruct got {given!r:.100} of type {type(given).__name__} as sharding: give "
+            f"ShapeDtypeStruct got {with_type(given)} as sharding: give "
             "a sharding, such as NamedSharding(mesh, PartitionSpec()), a PartitionSpec or None"
         )
     return given

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from jxkernel import tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost
 from jxkernel._lazy import late_function
-from jxkernel._reprs import counted, in_words
+from jxkernel._reprs import counted, with_type
 from jxkernel.compile.dispatch import (
     checking_results,
     cpp_callable,
@@ -554,7 +554,7 @@ class Compiled(_Stage):
             try:
                 aval = abstractify(leaf)
             except TypeError:
-                what = f"{in_words(leaf, 100)} of type {type(leaf).__name__}"
+                what = f"{with_type(leaf)}"
                 name = self._argument_name(index)
                 raise ArgumentTypeError(self._traced.fun_name, name, what) from None
             if (aval.shape, aval.dtype) != (expected.shape, expected.dtype):

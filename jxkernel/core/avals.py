@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel._reprs import in_words
+from jxkernel._reprs import in_words, with_type
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.explicit_sharding import entry_text, explicit_sharding_of
 from jxkernel.errors import ByteOrderError
@@ -360,7 +360,7 @@ def kind_in_words(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         length: int = value.__len__()
         return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name} of length {length}"
-    return f"{in_words(value, 100)} of type {name}"
+    return with_type(value)
 
 
 def canonical_value(value: Any, aval: ShapedArray) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel._reprs import with_type
 from jxkernel.api.callbacks import bind_debug_callback
 
 __all__ = ["log", "print"]
@@ -136,7 +137,7 @@ def _check_format(
 ) -> None:
     if not isinstance(fmt, str):
         raise TypeError(
-            f"{name} got {fmt!r:.100} of type {type(fmt).__name__} as its format: the first "
+            f"{name} got {with_type(fmt)} as its format: the first "
             f"argument is a string, {name}('x = {{}}', x)"
         )
     if not skip:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel._reprs import with_type
 from jxkernel.config import enable_x64
 from jxkernel.dtypes.kinds import (
     ALL,
@@ -146,7 +147,7 @@ def _dtype_of_python_scalar(x: Any) -> np.dtype:
     for scalar_type, scalar_dtype in python_scalar_dtypes.items():
         if isinstance(x, scalar_type):
             return scalar_dtype
-    raise TypeError(f"a Python number is asked for, got {x!r:.100} of type {type(x).__name__}")
+    raise TypeError(f"a Python number is asked for, got {with_type(x)}")
 
 
 def dtype(x: Any) -> DType:

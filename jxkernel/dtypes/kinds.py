@@ -9,6 +9,7 @@ are no number at all, such as random keys.  Nothing here reads a setting.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import ml_dtypes
@@ -48,6 +49,7 @@ __all__ = [
     "isdtype",
     "issubdtype",
     "itemsize_bits",
+    "kinds_in_words",
     "prng_key",
     "scalar_type_of",
     "short_name",
@@ -226,6 +228,24 @@ def dtype_argument(function: str, argument: str, given: Any) -> DType:
         return as_dtype(given)
     except TypeError as error:
         raise TypeError(f"{function} got {argument}={given!r:.60}: {error}") from None
+
+
+_KINDS_IN_WORDS = {
+    "inexact": "floating-point or complex",
+    "floating": "floating-point",
+    "complexfloating": "complex",
+    "number": "numeric",
+}
+
+
+def kinds_in_words(kinds: Iterable[type]) -> str:
+    """Return kinds of dtypes as messages say them.
+
+    >>> kinds_in_words([np.inexact]), kinds_in_words([np.integer, np.bool_])
+    ('floating-point or complex', 'integer or bool')
+    """
+    names = (kind.__name__.rstrip("_") for kind in kinds)
+    return " or ".join(_KINDS_IN_WORDS.get(name, name) for name in names)
 
 
 def issubdtype(a: DTypeLike, b: DTypeLike) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import numpy as jnp
+from jxkernel._reprs import with_type
 from jxkernel.api.control_flow.looping import while_loop
 from jxkernel.api.control_flow.scanning import scan
 from jxkernel.api.custom.closures import closure_convert
@@ -126,8 +127,7 @@ def odeint(
     for leaf in physical.leaves((y0, t, args)):
         if not isinstance(leaf, (jnp.ndarray, np.ndarray, np.generic, bool, int, float, complex)):
             raise TypeError(
-                f"odeint takes arrays, or trees of them, as y0, t and args, got {leaf!r:.100} of "
-                f"type {type(leaf).__name__}"
+                f"odeint takes arrays, or trees of them, as y0, t and args, got {with_type(leaf)}"
             )
     times = jnp.asarray(t)
     slope, constants = closure_convert(func, y0, times[0], *args)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import hlo
+from jxkernel._reprs import with_type
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.effects import Effect
@@ -99,7 +100,7 @@ def attribute_text(value: Any) -> str:
     if array.dtype.kind not in "biuf" or array.ndim > 1:
         raise TypeError(
             f"an attribute of a foreign function is a number, a string, a sequence of numbers or "
-            f"a dictionary of these; got {value!r:.100} of type {type(value).__name__}"
+            f"a dictionary of these; got {with_type(value)}"
         )
     kind = _element_text(array.dtype)
     if array.ndim:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jxkernel._jaxlib import PjitFunction, PjitFunctionCache, trace_context
-from jxkernel._reprs import in_words
+from jxkernel._reprs import in_words, with_type
 from jxkernel.api.arguments import Call, Parameters, rebuild, split_call
 from jxkernel.api.jit import jit
 from jxkernel.compile import Dispatch, cpp_callable
@@ -164,8 +164,7 @@ class Fused:
                 raise
             except TypeError:
                 raise TypeError(
-                    f"{self.name} takes arrays and numbers, got {in_words(leaf, 100)} of type "
-                    f"{type(leaf).__name__}"
+                    f"{self.name} takes arrays and numbers, got {with_type(leaf)}"
                 ) from None
         return tuple(avals)
 
@@ -289,8 +288,7 @@ def _normalizing(function: Any, state: Fused) -> Any:
             return tuple(map(_plain, value))
         if type(value).__hash__ is None:
             raise TypeError(
-                f"{state.name} got {in_words(value, 100)} of type {type(value).__name__} for one "
-                f"of {', '.join(static.names)}"
+                f"{state.name} got {with_type(value)} for one of {', '.join(static.names)}"
             ) from None
         return value
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import with_type
 from jxkernel.config import check_static_indices
 from jxkernel.core.avals import array_of
 from jxkernel.core.dimensions import greater, is_symbolic, lesser
@@ -145,8 +146,7 @@ def _checked(item: Any) -> Any:
     if hasattr(item, "__index__"):
         return as_integer(item)
     raise TypeError(
-        f"an index is an integer, a slice, None, ... or an array of these, got {item!r:.60} of "
-        f"type {type(item).__name__}"
+        f"an index is an integer, a slice, None, ... or an array of these, got {with_type(item)}"
     )
 
 

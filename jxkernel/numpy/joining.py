@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel._lazy import late_function
+from jxkernel._reprs import with_type
 from jxkernel.core.trace import Tracer
 from jxkernel.numpy.creation import user_dtype, zeros
 from jxkernel.numpy.fusing import fused
@@ -55,10 +56,7 @@ def _listed(name: str, arrays: Any) -> list[Any]:
             raise ValueError(f"{name} needs several arrays, got one of rank 0")
         return [arrays[i] for i in range(arrays.shape[0])]
     if not isinstance(arrays, Iterable) or isinstance(arrays, str):
-        raise TypeError(
-            f"{name} takes a sequence of arrays, got {arrays!r:.100} of type "
-            f"{type(arrays).__name__}"
-        )
+        raise TypeError(f"{name} takes a sequence of arrays, got {with_type(arrays)}")
     parts = list(arrays)
     if not parts:
         raise ValueError(f"{name} needs at least one array")

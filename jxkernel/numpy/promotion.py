@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import with_type
 from jxkernel.config import numpy_rank_promotion
 from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import is_symbolic
@@ -86,8 +87,7 @@ def argument_aval(name: str, x: Any, position: int = 0) -> ShapedArray:
             return abstractify(array_of(x))
         advice = ": write jnp.asarray(...) around it" if isinstance(x, (list, tuple)) else ""
         raise TypeError(
-            f"{name} takes arrays and numbers, got {x!r:.100} of type {type(x).__name__} as "
-            f"argument {position}{advice}"
+            f"{name} takes arrays and numbers, got {with_type(x)} as argument {position}{advice}"
         ) from None
 
 
@@ -134,7 +134,7 @@ def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
         return _cast_scalar(x, dtype, weak_type)
     elif isinstance(x, (list, tuple)):
         raise TypeError(
-            f"arrays and numbers are taken here, got {x!r:.100} of type {type(x).__name__}: write "
+            f"arrays and numbers are taken here, got {with_type(x)}: write "
             "jnp.asarray(...) around it"
         )
     elif not weak_type and not is_symbolic(x) and x.dtype == dtype:

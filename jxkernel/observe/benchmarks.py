@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, events
+from jxkernel._reprs import with_type
 from jxkernel.api.jit import jit_anew, jit_state
 from jxkernel.compile import Executable, Executables
 from jxkernel.compile.stages import Compiled
@@ -335,8 +336,8 @@ def _measured(f: Callable[..., Any], calls: Calls) -> Benchmark:
 def _check(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if not callable(f):
         raise TypeError(
-            f"benchmark needs a function and its arguments, got {f!r:.100} of type "
-            f"{type(f).__name__}: write benchmark(f, x) instead of benchmark(f(x))"
+            f"benchmark needs a function and its arguments, got {with_type(f)}: write "
+            f"benchmark(f, x) instead of benchmark(f(x))"
         )
     if inspect.iscoroutinefunction(f):
         raise TypeError(f"benchmark cannot await: {_name(f)} is a coroutine function")

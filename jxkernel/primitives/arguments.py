@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel._reprs import with_type
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, type_of
 from jxkernel.core.dimensions import is_symbolic, sizes
 from jxkernel.errors import ByteOrderError, ShapeError, TracerIntegerConversionError
@@ -118,8 +119,7 @@ def whole_number(name: str, argument: str, value: Any) -> int:
         ) from None
     except TypeError:
         raise TypeError(
-            f"{name} got {argument}={value!r:.100} of type {type(value).__name__}: it takes whole "
-            "numbers"
+            f"{name} got {argument}={with_type(value)}: it takes whole numbers"
         ) from None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel._jaxlib import ArrayImpl, Device, JaxRuntimeError, dlpack_to_buffer, to_dlpack_capsule
+from jxkernel._reprs import with_type
 from jxkernel.core.avals import ShapedArray
 from jxkernel.runtime.arrays import array_from_host, device_put_single, rebuild
 from jxkernel.runtime.clients import backend, sharding_on
@@ -127,12 +128,12 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
     if not (hasattr(external_array, "__dlpack__") and hasattr(external_array, "__dlpack_device__")):
         raise TypeError(
             "from_dlpack takes an object with __dlpack__ and __dlpack_device__, got "
-            f"{external_array!r:.100} of type {type(external_array).__name__}"
+            f"{with_type(external_array)}"
         )
     target = getattr(device, "_device", device)
     if target is not None and not isinstance(target, Device):
         raise TypeError(
-            f"from_dlpack got device={device!r:.100} of type {type(device).__name__}: it takes a "
+            f"from_dlpack got device={with_type(device)}: it takes a "
             "device, such as jxkernel.devices()[0]"
         )
     if type(external_array) is ArrayImpl and not copy:

@@ -7,6 +7,7 @@ elements as it likes.  A ``Format`` is a layout with a sharding, and stands wher
 from typing import Any
 
 from jxkernel._jaxlib import Sharding
+from jxkernel._reprs import with_type
 from jxkernel.records import record
 
 __all__ = ["Format", "Layout", "layout_of", "sharding_of"]
@@ -81,13 +82,12 @@ class Format:
     def __post_init__(self) -> None:
         if not isinstance(self.layout, (Layout, _Auto, type(None))):
             raise TypeError(
-                f"Format needs a Layout, Layout.AUTO or None as layout, got {self.layout!r:.100} "
-                f"of type {type(self.layout).__name__}"
+                f"Format needs a Layout, Layout.AUTO or None as layout, got "
+                f"{with_type(self.layout)}"
             )
         if not isinstance(self.sharding, (Sharding, type(None))):
             raise TypeError(
-                f"Format needs a sharding or None as sharding, got {self.sharding!r:.100} of type "
-                f"{type(self.sharding).__name__}"
+                f"Format needs a sharding or None as sharding, got {with_type(self.sharding)}"
             )
         if isinstance(self.layout, Layout) and self.sharding is None:
             raise ValueError(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from jxkernel._jaxlib import pytree
 from jxkernel._lazy import late_module
+from jxkernel._reprs import with_type
 
 __all__ = [
     "DictKey",
@@ -88,8 +89,7 @@ def is_tree_node(typ: type) -> bool:
     """
     if not isinstance(typ, type):
         raise TypeError(
-            f"is_tree_node takes a type, got {typ!r:.100} of type {type(typ).__name__}: write "
-            "is_tree_node(type(x))"
+            f"is_tree_node takes a type, got {with_type(typ)}: write is_tree_node(type(x))"
         )
     return registry.is_node(typ)
 

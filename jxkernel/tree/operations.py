@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from jxkernel._jaxlib import pytree
+from jxkernel._reprs import with_type
 from jxkernel.tree.nodes import KeyPath, PyTreeDef, keyed_children, registry
 from jxkernel.tree.prefix import check_predicate, explain_unsortable_keys, flatten_up_to, mismatches
 
@@ -87,8 +88,7 @@ def _structure(name: str, treedef: Any) -> PyTreeDef:
     """Return an argument that is a structure, or say that it is none."""
     if not isinstance(treedef, PyTreeDef):
         raise TypeError(
-            f"{name} takes a PyTreeDef, as tree.structure(...) returns, got {treedef!r:.100} of "
-            f"type {type(treedef).__name__}"
+            f"{name} takes a PyTreeDef, as tree.structure(...) returns, got {with_type(treedef)}"
         )
     return treedef
 

@@ -117,8 +117,8 @@ RESULTS = {
     "other dtype": (np.int32(2), r"returned int32\[\] as result 0, where float32\[\]"),
     "complex number": (2j, r"returned complex128\[\]"),
     "longer": (np.zeros(1000, np.float32), r"returned float32\[1000\] as result 0"),
-    "structure": ((np.float32(2),), r"PyTreeDef\(\(\*,\)\), where result_shape_dtypes announced"),
-    "None": (None, r"PyTreeDef\(None\)"),
+    "structure": ((np.float32(2),), r"returned \(\*,\), where result_shape_dtypes announced"),
+    "None": (None, r"returned None, where"),
     "foreign": ("two", "returned"),
 }
 

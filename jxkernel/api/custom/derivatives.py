@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, tree
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import Parameters, function_name, named_like
 from jxkernel.api.custom.calls import (
     CustomCall,
@@ -396,8 +397,7 @@ def _fitting(
         aval = leaf.aval if type(leaf) is Zero else abstractify(leaf)
     except TypeError:
         raise TypeError(
-            f"{what} must return arrays or numbers, got {leaf!r:.100} of type "
-            f"{type(leaf).__name__} as the {kind}{path}"
+            f"{what} must return arrays or numbers, got {with_type(leaf)} as the {kind}{path}"
         ) from None
     if aval.shape == wanted.shape and (aval.dtype == wanted.dtype or aval.weak_type):
         if not aval.vma <= wanted.vma:

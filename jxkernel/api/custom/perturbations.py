@@ -7,6 +7,7 @@ module must not know how rules are bound.
 from typing import Any
 
 from jxkernel import tree
+from jxkernel._reprs import with_type
 from jxkernel.core.zeros import Zero
 from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.records import record
@@ -55,8 +56,8 @@ def _values(primals: Any) -> Any:
 def _value(leaf: Any) -> Any:
     if not isinstance(leaf, CustomVJPPrimal):
         raise TypeError(
-            f"custom_vjp_primal_tree_values takes a tree of CustomVJPPrimal, got {leaf!r:.100} of "
-            f"type {type(leaf).__name__}: they come with defvjp(..., symbolic_zeros=True)"
+            f"custom_vjp_primal_tree_values takes a tree of CustomVJPPrimal, got "
+            f"{with_type(leaf)}: they come with defvjp(..., symbolic_zeros=True)"
         )
     return leaf.value
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
 from typing import Any
 
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import (
     Call,
     Parameters,
@@ -190,7 +191,7 @@ def _check_flags(prevent_cse: Any) -> None:
         prevent_cse = others[0]
     raise TypeError(
         "checkpoint prevent_cse must be a bool, or a tuple with an entry per positional argument "
-        f"of bools or trees of them; got {prevent_cse!r:.100} of type {type(prevent_cse).__name__}"
+        f"of bools or trees of them; got {with_type(prevent_cse)}"
     )
 
 

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Any
 
 from jxkernel import runtime, tree
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable
 from jxkernel.compile.shape_dtype import ShapeDtypeStruct
@@ -129,7 +130,7 @@ def _check_array(who: str, path: str, leaf: Any) -> None:
         )
     if not isinstance(leaf, Array):
         raise TypeError(
-            f"{who}, and {path} is {leaf!r:.60} of type {type(leaf).__name__}: jnp.asarray makes "
+            f"{who}, and {path} is {with_type(leaf)}: jnp.asarray makes "
             "one, device_put on a device of your choice"
         )
 

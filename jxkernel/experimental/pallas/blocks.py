@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from jxkernel import dtypes, tree
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import trace_function
 from jxkernel.config import pallas_poison_buffers
@@ -254,7 +255,7 @@ def block_of(
         spec = BlockSpec()
     if not isinstance(spec, BlockSpec):
         raise KernelError(
-            f"the block of {name} is {spec!r:.60} of type {type(spec).__name__}.",
+            f"the block of {name} is {with_type(spec)}.",
             instead=("a BlockSpec", "pl.no_block_spec, for the whole array"),
             **place_in_source(),
         )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import tree
+from jxkernel._reprs import with_type
 from jxkernel.api.callbacks import bind_debug_callback
 from jxkernel.api.control_flow.branching import cond
 from jxkernel.api.control_flow.looping import fori_loop
@@ -350,8 +351,7 @@ def empty_ref_like(x: Any) -> Any:
 def _empty_ref(x: Any) -> Ref:
     if not hasattr(x, "shape") or not hasattr(x, "dtype"):
         raise KernelError(
-            f"empty_ref_like got {x!r:.100} of type {type(x).__name__}, which has no shape and no "
-            "dtype.",
+            f"empty_ref_like got {with_type(x)}, which has no shape and no dtype.",
             **place_in_source(),
         )
     return Ref(scratch(ShapedArray(tuple(x.shape), x.dtype)))
@@ -391,7 +391,7 @@ def debug_print(fmt: str, *args: Any) -> None:
     Derivatives print what the function prints; ``vmap`` prints for each example.
     """
     if not isinstance(fmt, str):
-        raise TypeError(f"debug_print takes a format, got {fmt!r:.60} of type {type(fmt).__name__}")
+        raise TypeError(f"debug_print takes a format, got {with_type(fmt)}")
     whole = fmt if "{" in fmt else fmt + " {}" * len(args)
     whole.format(*[0] * len(args))  # a field without a value is said here, where it is written
     bind_debug_callback(partial(_print, whole), "debug_print", args, {}, ordered=False)

@@ -8,6 +8,7 @@ from functools import partial, wraps
 from typing import Any
 
 from jxkernel import dtypes, tree
+from jxkernel._reprs import with_type
 from jxkernel.api.arguments import function_name
 from jxkernel.api.traced import check_callable, leaf_avals, trace_function
 from jxkernel.config import pallas_dynamic_shapes
@@ -173,7 +174,7 @@ def _memory_type(kind: Any) -> AbstractRef:
     found = kind if isinstance(kind, AbstractRef) else getattr(kind, "ref_aval", None)
     if not isinstance(found, AbstractRef):
         raise KernelError(
-            f"{kind!r:.100} of type {type(kind).__name__} is no type of memory.",
+            f"{with_type(kind)} is no type of memory.",
             instead=("pltpu.VMEM(shape, dtype)", "pl.ANY(shape, dtype)"),
             **place_in_source(),
         )
@@ -205,7 +206,7 @@ class _Layout:
         """Return a layout as the user gave it."""
         if not isinstance(spec, GridSpec | PrefetchScalarGridSpec):
             raise KernelError(
-                f"pallas_call got the grid_spec {spec!r:.100} of type {type(spec).__name__}.",
+                f"pallas_call got the grid_spec {with_type(spec)}.",
                 instead=("pl.GridSpec(grid=..., in_specs=..., out_specs=...)",),
                 **place_in_source(),
             )
@@ -233,7 +234,7 @@ def _has_type(value: Any) -> bool:
 def _out_type(value: Any) -> ShapedArray:
     if not _has_type(value):
         raise KernelError(
-            f"pallas_call got the out_shape {value!r:.100} of type {type(value).__name__}.",
+            f"pallas_call got the out_shape {with_type(value)}.",
             instead=("jax.ShapeDtypeStruct(shape, dtype)",),
             **place_in_source(),
         )
@@ -447,8 +448,8 @@ class _Call:
                 result = kernel(*ins, *outs, *rest, **named)
             if result is not None:
                 raise KernelError(
-                    f"the kernel {self.name} returned {result!r:.100} of type "
-                    f"{type(result).__name__}: it writes its results and returns None.",
+                    f"the kernel {self.name} returned {with_type(result)}: it writes its "
+                    f"results and returns None.",
                     instead=("o_ref[...] = result",),
                     **place_in_source(),
                 )

@@ -18,6 +18,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, scalar_like, zero_jvp
+from jxkernel.dtypes.kinds import kinds_in_words
 from jxkernel.errors import KeyTypeError, ShapeMismatchError, UndefinedRuleError
 from jxkernel.primitives.elementwise.accuracy import Accuracy, accuracy_attributes
 from jxkernel.primitives.shape.broadcast import (
@@ -234,7 +235,7 @@ def _dtype_message(
     name: str, aval: ShapedArray, kinds: tuple[type, ...], position: int, count: int
 ) -> str:
     which = f" as operand {position + 1}" if count > 1 else ""
-    wanted = " or ".join(kind.__name__.rstrip("_") for kind in kinds)
+    wanted = kinds_in_words(kinds)
     return f"{name} does not accept dtype {aval.dtype.name}{which}: it takes {wanted} dtypes"
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._reprs import with_type
 from jxkernel.core.avals import ShapedArray
 from jxkernel.primitives.arguments import integers
 
@@ -126,8 +127,8 @@ def checked_numbers(name: str, kind: type[Numbers], dimension_numbers: Any) -> N
     """
     if not isinstance(dimension_numbers, (GatherDimensionNumbers, ScatterDimensionNumbers)):
         raise TypeError(
-            f"{name} got dimension_numbers={dimension_numbers!r:.100} of type "
-            f"{type(dimension_numbers).__name__}: it takes lax.{kind.__name__}(...)"
+            f"{name} got dimension_numbers={with_type(dimension_numbers)}: it takes "
+            f"lax.{kind.__name__}(...)"
         )
     return kind(*[integers(name, "dimension_numbers", axes) for axes in dimension_numbers])
 

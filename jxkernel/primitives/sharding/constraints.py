@@ -18,6 +18,7 @@ import numpy as np
 
 from jxkernel import dtypes, hlo, runtime
 from jxkernel.config import no_collectives
+from jxkernel._reprs import with_type
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, manual_axes, putting_off
 from jxkernel.core.explicit_sharding import (
@@ -688,8 +689,8 @@ def asked_sharding(name: str, out_sharding: Any, operands: Sequence[Any] = ()) -
         return out_sharding
     if not isinstance(out_sharding, PartitionSpec):
         raise TypeError(
-            f"{name} got out_sharding={out_sharding!r:.100} of type "
-            f"{type(out_sharding).__name__}: give a NamedSharding, or under set_mesh a "
+            f"{name} got out_sharding={with_type(out_sharding)}: give a NamedSharding, or under "
+            f"set_mesh a "
             "PartitionSpec"
         )
     found = [abstractify(operand).explicit_sharding for operand in physical.leaves(tuple(operands))]
