@@ -1,8 +1,9 @@
 """How long the lab extension takes to open programs, and what it costs while it is left alone.
 
 In a real JupyterLab in a real browser: programs that lie in the notebook, and those of which the
-kernel is asked for the rest; keys typed in a marked cell, and in the same cell with the marks off;
-the page while nobody touches it, with the extension and without it.
+kernel is asked for the rest, then scrolled through and searched; keys typed in a marked cell, and
+in the same cell with the marks off; the page while nobody touches it, with the extension and
+without it.
 
 Run as ``python -m benchmarks.front``; needs Chromium and playwright, as tests/front does.
 """
@@ -22,6 +23,8 @@ from tests.front.jupyter import Notebook, running_browser, running_server
 SIZES = (400, 2_000)
 ASKED = (2_000, 100_000)
 KEYS = 200
+STEPS = 100
+WORD = "cos"
 IDLE_SECONDS = 5
 IDLE_WINDOWS = 4
 
@@ -119,6 +122,35 @@ CLICK = """() => {
   return total;
 }"""
 
+SCROLL = """async steps => {
+  const list = jupyterapp.shell.currentWidget.content.activeCell.node
+    .querySelector('.jp-jxk-Program .jp-jxk-list[role=tree]');
+  const frame = () => new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)));
+  for (let at = 1; at <= steps; at++) {
+    list.scrollTop = (list.scrollHeight - list.clientHeight) * at / steps;
+    await frame();
+  }
+  return list.querySelector('.jp-jxk-row:last-child').textContent;
+}"""
+
+SEARCH = """async words => {
+  const view = jupyterapp.shell.currentWidget.content.activeCell.node
+    .querySelector('.jp-jxk-Program');
+  const box = view.querySelector('input[type=search]');
+  const write = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
+  const frame = () => new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)));
+  for (let length = 1; length <= words.length; length++) {
+    write.call(box, words.slice(0, length));
+    box.dispatchEvent(new Event('input', { bubbles: true }));
+    await frame();
+  }
+  const found = view.querySelector('.jp-jxk-search [role=status]').textContent;
+  write.call(box, '');
+  box.dispatchEvent(new Event('input', { bubbles: true }));
+  await frame();
+  return found;
+}"""
+
 TYPE = """async count => {
   const view = jupyterapp.shell.currentWidget.content.activeCell.editor.editor;
   const sent = window.link.sent.length;
@@ -183,25 +215,40 @@ def wholes(notebook: Notebook) -> None:
     tools = _tools(notebook)
     for index, count in enumerate(ASKED, start=2):
         rows = [_whole(notebook, tools, index) for _ in range(3)]
-        first, whole, browser, kernel = map(min, zip(*rows, strict=True))
+        first, whole, script, browser, kernel = map(min, zip(*rows, strict=True))
         print(
             f"{count:>8,} equations asked for: shown in {first:6.0f} ms, all in {whole:6.0f} ms; "
+            f"{script:.0f} ms of scripts; "
             f"processor time {browser:.0f} ms of the browser, {kernel:.0f} ms of the kernel"
         )
+    handled(notebook, tools)
 
 
-def _whole(notebook: Notebook, tools: Any, index: int) -> tuple[float, float, float, float]:
-    """Milliseconds until the first rows are there, until all are, and of processors."""
+def handled(notebook: Notebook, tools: Any) -> None:
+    """The longest program, whole: a hundred steps through it, and a word typed to search it."""
+    notebook.select(1 + len(ASKED))
+    for what, script, given in (("scrolled", SCROLL, STEPS), ("searched", SEARCH, WORD)):
+        spent = []
+        for _ in range(3):
+            before = _metrics(tools)["ScriptDuration"]
+            seen = notebook.page.evaluate(script, given)
+            spent.append(1000 * (_metrics(tools)["ScriptDuration"] - before))
+        print(f"{ASKED[-1]:>8,} equations {what} ({given}): {min(spent):.0f} ms of scripts, {seen}")
+
+
+def _whole(notebook: Notebook, tools: Any, index: int) -> tuple[float, ...]:
+    """Milliseconds until the first rows are there, until all are, of scripts, of processors."""
     notebook.run(index)
     notebook.cell(index).locator(".jp-jxk-Program").wait_for()
     kernel = _kernel_seconds(notebook)
     notebook.select(index)
-    browser = _metrics(tools)["ProcessTime"]
+    before = _metrics(tools)
     total = notebook.page.evaluate(CLICK)
     first = notebook.page.evaluate("() => window.until(0)")
     whole = notebook.page.evaluate("total => window.until(total)", total)
-    used = _metrics(tools)["ProcessTime"] - browser
-    return first, whole, 1000 * used, 1000 * (_kernel_seconds(notebook) - kernel)
+    after = _metrics(tools)
+    used = [1000 * (after[name] - before[name]) for name in ("ScriptDuration", "ProcessTime")]
+    return first, whole, *used, 1000 * (_kernel_seconds(notebook) - kernel)
 
 
 def _kernel_seconds(notebook: Notebook) -> float:

@@ -17,7 +17,7 @@ from jxkernel.observe.explain import format_duration
 
 __all__ = ["timeline_data", "timeline_svg"]
 
-_WIDTH = 640.0
+_WIDTH = 600.0
 _LABELS = 150.0
 _LANE = 22.0
 _TOP = 26.0

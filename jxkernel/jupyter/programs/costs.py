@@ -23,20 +23,18 @@ def cost(session: Session, words: str) -> View:
     compiler = session.shell.compile
     rows = [
         (
-            one.primitive,
+            one.primitive if one.count == 1 else f"{one.primitive} × {one.count:,}",
             format_flops(one.cost.flops),
             f"{one.cost.flops / whole:.0%}",
             format_size(one.cost.bytes),
-            f"{one.count:,}",
-            name_cells(one.spot, compiler),
-            _code(one),
+            ": ".join(filter(None, (name_cells(one.spot, compiler), _code(one)))),
         )
         for one in found.operations
     ]
-    head = ("Operation", "Operations", "", "Bytes", "Times", "Line", "Source")
+    head = ("Operation", "Operations", "", "Bytes", "Source")
     parts = {
         "totals": table_view(f"Cost of {words}", ("", ""), found.rows(), numeric=(1,)),
-        "operations": table_view("By operation, as traced", head, rows, numeric=(1, 2, 3, 4)),
+        "operations": table_view("By operation, as traced", head, rows, numeric=(1, 2, 3)),
     }
     if found.notes():
         parts["notes"] = text_view("", "; ".join(found.notes()))

@@ -43,7 +43,7 @@ word-break:normal!important;overflow-wrap:anywhere}
 border-bottom:1px solid color-mix(in srgb,currentColor 18%,transparent);background:none}
 .jxk .n{text-align:right!important;font-variant-numeric:tabular-nums;white-space:nowrap}
 .jxk td[role=columnheader],.jxk td.at{white-space:nowrap}
-.jxk .why,.jxk td.code{min-width:14em}
+.jxk .why,.jxk td.code{min-width:11em}
 .jxk .dim{opacity:.68}.jxk .warn{border-left:3px solid #c98500;padding-left:.5em}
 .jxk .in{padding-left:1.1em;border-left:1px solid color-mix(in srgb,currentColor 18%,transparent)}
 .jxk pre.row{margin:0;padding:0;border:0;overflow:visible;max-height:none;background:none}

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes
+from jxkernel import dtypes, hlo
 from jxkernel._lazy import late_function
 from jxkernel.config import allow_f16_reductions
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_jvp, zero_scalar
-from jxkernel.dtypes.kinds import hlo, kinds_in_words
+from jxkernel.dtypes.kinds import kinds_in_words
 from jxkernel.primitives.arguments import canonical_axis, integers
 from jxkernel.primitives.elementwise.arithmetic import div, mul
 from jxkernel.primitives.elementwise.bits import bitwise_or

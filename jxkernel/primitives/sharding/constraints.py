@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo, runtime
-from jxkernel.config import no_collectives
 from jxkernel._reprs import with_type
+from jxkernel.config import no_collectives
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, manual_axes, putting_off
 from jxkernel.core.explicit_sharding import (
