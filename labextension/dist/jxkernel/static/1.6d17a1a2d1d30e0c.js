@@ -1,7 +1,7 @@
 "use strict";(self.rspackChunkjxkernel=self.rspackChunkjxkernel||[]).push([[1],{33(r,o,e){var t=e(34),a=e.n(t),n=e(35),i=(e.n(n))()(a());i.push([r.id,`/* What all features share. Colours are JupyterLab's variables, so that every theme fits. */
 
 .jp-jxk-View {
-  padding: 2px 0;
+  padding: 2px;
   color: var(--jp-ui-font-color1);
 }
 
