@@ -105,7 +105,7 @@ def with_type(value: Any, limit: int = 100) -> str:
     if callable(value) and isinstance(name := _name(value), str):
         return f"the function {_cut(name, limit)}"
     text = in_words(value, limit)
-    unnamed = text.startswith("<") and " object at 0x" in text
+    unnamed = text.startswith("<") and " at 0x" in text
     return f"an object of type {kind.__name__}" if unnamed else f"{text} of type {kind.__name__}"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.jupyter.mistaken_calls import MISTAKEN_CALLS
 from tests.jupyter.mistakes import MISTAKES, Mistake
+from tests.jupyter.mistakes_of_others import MISTAKES_OF_OTHERS
 
 __all__ = ["PAGE", "page"]
 
@@ -37,7 +38,8 @@ This page is written by `make surface`.
 
 def page() -> str:
     """Return the page."""
-    return _HEAD + "".join(map(_row, sorted([*MISTAKES, *MISTAKEN_CALLS], key=_error)))
+    rows = [*MISTAKES, *MISTAKEN_CALLS, *MISTAKES_OF_OTHERS]
+    return _HEAD + "".join(map(_row, sorted(rows, key=_error)))
 
 
 def _error(mistake: Mistake) -> str:

@@ -94,7 +94,7 @@ MISTAKES = [
         "r = x.sum(dim=0)",
         TypeError,
         "x.sum(dim=0)",
-        "axis= and keepdims=",
+        "x.sum(axis=0)",
         "r = x.sum(axis=0)",
     ),
     Mistake(

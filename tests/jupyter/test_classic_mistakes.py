@@ -7,6 +7,7 @@ import pytest
 from tests.jupyter.conftest import SETUP, Notebook
 from tests.jupyter.mistaken_calls import MISTAKEN_CALLS
 from tests.jupyter.mistakes import MISTAKES, Mistake
+from tests.jupyter.mistakes_of_others import MISTAKES_OF_OTHERS
 from tools.mistakes import PAGE, page
 
 PLACEHOLDERS = (
@@ -40,7 +41,9 @@ def notebook(lasting_notebook: Notebook) -> Notebook:
 
 
 @pytest.mark.parametrize(
-    "mistake", [*MISTAKES, *MISTAKEN_CALLS], ids=lambda one: one.cell.splitlines()[-1]
+    "mistake",
+    [*MISTAKES, *MISTAKEN_CALLS, *MISTAKES_OF_OTHERS],
+    ids=lambda one: one.cell.splitlines()[-1],
 )
 def test_mistake(notebook: Notebook, mistake: Mistake) -> None:
     notebook.run("k = 2; log = ['start']\nclass Model:\n    pass\nmodel = Model()")

@@ -11,7 +11,8 @@ from typing import Any
 
 from jxkernel import numpy as jnp
 from jxkernel.core.trace import Tracer
-from jxkernel.jupyter.errors import calls
+from jxkernel.jupyter.errors import calls, elsewhere
+from jxkernel.jupyter.errors.elsewhere import METHODS, METHODS_NOW
 from jxkernel.jupyter.errors.rewrites import Names
 from jxkernel.observe.syntax import printed
 from jxkernel.runtime import ArrayImpl
@@ -28,6 +29,9 @@ __all__ = [
 
 _MODULES = ("numpy", "lax", "nn", "random")
 """Where a name is looked for that another of our modules was asked for."""
+
+_ALIKE = 0.7
+"""From which likeness on a name is taken for another, misspelt."""
 
 _OF_ARGUMENT = re.compile(r"the traced argument (\w+) of the function '(.*?)'")
 _TRACER = r"'?\w*Tracer'?"
@@ -179,37 +183,6 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
         "jnp.concatenate takes a list of arrays, and the axis after it",
     ),
 )
-_ELSEWHERE = {
-    "numpy": "np.asarray({x}) after the cell has run",
-    "backward": "a gradient: %%grad, or jx.grad of a function",
-    "detach": "lax.stop_gradient({x})",
-    "append": "{x} = jnp.append({x}, {args})",
-    "extend": "{x} = jnp.append({x}, {args})",
-    "block_until_ready": "a traced value has no result to wait for; wait after the cell",
-    "device": "%%jit --device chooses where the cell runs",
-    "devices": "%%jit --device chooses where the cell runs",
-    "to": "{x}.astype converts; %%jit --device chooses where the cell runs",
-    "cuda": "%%jit --backend gpu chooses where the cell runs",
-    "cpu": "%%jit --backend cpu chooses where the cell runs",
-    "unsqueeze": "jnp.expand_dims({x}, {args})",
-    "permute": "{x}.transpose({args})",
-    "fill": "{x} = jnp.full_like({x}, {args})",
-    "fill_": "{x} = jnp.full_like({x}, {args})",
-    "add_": "{x} = {x} + {args}",
-    "mul_": "{x} = {x} * {args}",
-}
-"""What other libraries' arrays have, and what to write; ``{x}`` is the array of the user's."""
-
-_ELSEWHERE_NOW = _ELSEWHERE | {
-    "numpy": "np.asarray({x})",
-    "backward": "a gradient: jx.grad of a function",
-    "to": "{x}.astype converts, and jx.device_put moves to a device",
-    "cuda": "jx.device_put moves an array to a device",
-    "cpu": "jx.device_put moves an array to a device",
-}
-"""The same for an array that is not traced."""
-
-
 _UPDATES: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -335,14 +308,14 @@ def advice(
     message = str(error)
     if isinstance(error, AttributeError) and "has no attribute" in message:
         if isinstance(error.obj, ArrayImpl) and error.name:
-            return tuple(_attribute(error.name, node, _ELSEWHERE_NOW))
-        elsewhere = _in_other_module(error, names or Names({}))
-        if not elsewhere and type(error.obj) is dict:
-            elsewhere = calls.key_of(node, code, names or Names({}))
-        if elsewhere:
-            return (elsewhere,)
+            return tuple(_attribute(error.name, node, METHODS_NOW))
+        told = _in_other_module(error, node, names or Names({}))
+        if not told and type(error.obj) is dict:
+            told = calls.key_of(node, code, names or Names({}))
+        if told:
+            return (told,)
         found = re.search(rf"{_TRACER} object has no attribute '(\w+)'", message)
-        return tuple(_attribute(found.group(1), node, _ELSEWHERE)) if found else ()
+        return tuple(_attribute(found.group(1), node, METHODS)) if found else ()
     for kind, pattern, derive in _DERIVED:
         if isinstance(error, kind) and re.search(pattern, message):
             told = derive(node, code, names or Names({}))
@@ -395,7 +368,7 @@ def _called(node: Any, code: str, names: Names) -> str:
             # `lax` and `jx.lax` alike: what the first name of the module is bound to is ours.
             found = names.found.get(ast.unparse(module).partition(".")[0])
             is_ours = getattr(found, "__name__", "").partition(".")[0] == "jxkernel"
-            return _CALLED[name] if is_ours else ""
+            return elsewhere.of_arguments(name, module, _CALLED) if is_ours else ""
         case _:
             return ""
 
@@ -437,7 +410,7 @@ def printed_instead(node: Any, code: str, names: Names) -> str:
             return ""
 
 
-def _in_other_module(error: AttributeError, names: Names) -> str:
+def _in_other_module(error: AttributeError, node: Any, names: Names) -> str:
     """A function of ours that has the name which another module of ours was asked for."""
     asked = getattr(error.obj, "__name__", "")
     if not error.name or asked.partition(".")[0] != "jxkernel":
@@ -445,13 +418,16 @@ def _in_other_module(error: AttributeError, names: Names) -> str:
     package = sys.modules["jxkernel"]
     if (asked, error.name) == ("jxkernel.random", "seed"):
         return f"make a key once, {names.of_module(asked)}.key(0), and pass it to each call"
+    known = elsewhere.function_of(asked.removeprefix("jxkernel."), error.name, node)
+    if known is not None:
+        return known
     if error.name in _MODULES:
         return names.of_module(f"jxkernel.{error.name}")
     for module in (getattr(package, name) for name in _MODULES):
         if error.name in module.__all__:
             return f"{names.of_module(module.__name__)}.{error.name}"
     near = difflib.get_close_matches(
-        error.name, [one for one in dir(error.obj) if one[0] != "_"], 1
+        error.name, [one for one in dir(error.obj) if one[0] != "_"], 1, _ALIKE
     )
     return f"{names.of_module(asked)}.{near[0]}" if near else ""
 
@@ -504,7 +480,20 @@ def _static(function: str, arguments: list[str]) -> str:
 
 _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], ...] = (
     (TypeError, r"'IndexUpdater' object does not support item assignment", _update_of),
+    (
+        TypeError,
+        rf"(?:'int'|'tuple'|{_TRACER}|'Array') object is not callable",
+        elsewhere.of_property,
+    ),
     (TypeError, rf"{_TRACER} object is not callable", _index_of),
+    (TypeError, r"unexpected keyword argument '(?:dim|keepdim)'", elsewhere.of_keywords),
+    (ValueError, r"^reshape got order", elsewhere.one_tuple),
+    (TypeError, r"^transpose\(\) takes from 1 to 2 positional", elsewhere.one_tuple),
+    (TypeError, r"^eye got N=\(", elsewhere.several_sizes),
+    (NotImplementedError, r"^view\(type=", elsewhere.reshaped),
+    (TypeError, r"iteration over an array of rank 0", elsewhere.unpacked),
+    (ValueError, r"values to unpack", elsewhere.unpacked),
+    (TypeError, r"^concatenate got dtype=", calls.in_brackets),
     (TypeError, rf"unsupported format string passed to {_TRACER}", printed_instead),
     (TypeError, r"'IndexUpdater' object is not callable", calls.at_index),
     (KeyError, r"debug\.print has a field", calls.by_keyword),
@@ -532,19 +521,23 @@ _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], .
 """What is made from the user's own expression, before the sentences of ``_ROWS``."""
 
 
-def _attribute(name: str, node: Any, elsewhere: Mapping[str, str]) -> Iterable[str]:
-    array, args = "x", ""
+def _attribute(name: str, node: Any, known: Mapping[str, str]) -> Iterable[str]:
+    array, given = "x", []
     if isinstance(node, ast.Attribute):
         array, call = ast.unparse(node.value), getattr(node, "parent", None)
-        args = ", ".join(map(ast.unparse, call.args)) if isinstance(call, ast.Call) else ""
         given = call.args if isinstance(call, ast.Call) else []
         if name in _WRITING and len(given) == 2:
-            yield f"{array} = {array}.at[{ast.unparse(given[0])}].set({ast.unparse(given[1])})"
+            changed = f"{array}.at[{ast.unparse(given[0])}].set({ast.unparse(given[1])})"
+            named = isinstance(node.value, ast.Name | ast.Attribute | ast.Subscript)
+            yield f"{array} = {changed}" if named else changed
             return
-    if name in elsewhere and (args or "{args}" not in elsewhere[name]):
-        yield elsewhere[name].format(x=array, args=args)
+    if name in known:
+        told = elsewhere.filled(known[name], array, given)
+        if told:
+            yield told
+        return
     others = [one for one in dir(ArrayImpl) if one[0] != "_" and one != name]
-    near = difflib.get_close_matches(name, others, 1)
+    near = difflib.get_close_matches(name, others, 1, _ALIKE)
     if near:
         yield f"{array}.{near[0]}"
 
