@@ -100,8 +100,8 @@ def test_hlo_and_cost_of_a_call(notebook: Notebook) -> None:
     )
     view = notebook.run("%jx cost g(jnp.ones((50, 50)))").value
     first = view.data["operations"]["rows"][0]
-    assert first[:3] == ["dot_general", "1 Mflop", "80%"]
-    assert first[4:6] == ["4", "Cell In[4], line 3"]
+    assert first[:3] == ["dot_general × 4", "1 Mflop", "80%"]
+    assert first[4].startswith("Cell In[4], line 3: return lax.scan(")
     assert "intensity" in view.text
     assert "XLA counts the body of a loop once" in view.text
 
