@@ -13,7 +13,8 @@ import pytest
 
 from jxkernel.observe import frames
 
-FEEDS = [frames._Traced]
+MONITORING: Any = getattr(sys, "monitoring", None)
+FEEDS: list[Any] = [frames._Traced]
 if sys.version_info >= (3, 12):
     FEEDS.append(frames._Monitored)
 
@@ -125,7 +126,7 @@ class TestToolsOfOthers:
     @pytest.mark.parametrize("tool", [0, 4])
     def test_a_tool_that_is_there_hears_on(self, tool: int) -> None:
         heard: list[str] = []
-        monitoring = sys.monitoring
+        monitoring = MONITORING
         monitoring.use_tool_id(tool, "other")
         try:
             monitoring.register_callback(
@@ -145,12 +146,12 @@ class TestToolsOfOthers:
             monitoring.free_tool_id(tool)
 
     def test_a_tool_that_comes_after_hears_all(self) -> None:
-        before = [sys.monitoring.get_tool(tool) for tool in range(6)]
+        before = [MONITORING.get_tool(tool) for tool in range(6)]
         feed = frames.followed_calls(_own, lambda frame: None, 10)
         feed.start()
         json.dumps([1])
         feed.stop()
-        assert [sys.monitoring.get_tool(tool) for tool in range(6)] == before
+        assert [MONITORING.get_tool(tool) for tool in range(6)] == before
         self.test_a_tool_that_is_there_hears_on(4)
 
     def test_a_debugger_and_a_feed_hear_both(self) -> None:

@@ -49,7 +49,7 @@ export const ledgerPlugin: JupyterFrontEndPlugin<void> = {
 async function allBuilds(sessions: ISessions, token: string): Promise<LedgerPayload> {
   const session = sessions.current;
   if (!session?.status) {
-    throw new Error('No kernel with jxkernel is running that could be asked for the rest.');
+    throw new Error('No running kernel has jxkernel: the rest cannot be asked for.');
   }
   return session.request<LedgerPayload>('builds', { token });
 }

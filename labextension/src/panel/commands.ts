@@ -135,7 +135,7 @@ function sessionCommands({
     },
     [CommandIDs.explainName]: {
       label: 'Explain Name at Cursor',
-      caption: 'What the marked name or expression at the cursor is to tracing',
+      caption: 'How tracing treats the marked name or expression at the cursor',
       isEnabled: () => isEnabled() && !!marks?.isOn && activeCell()?.model.type === 'code',
       execute: () => {
         if (!marks?.explain(activeCell()?.editor ?? null)) {
@@ -161,7 +161,7 @@ function sessionCommands({
     },
     [CommandIDs.toggleCosts]: {
       label: 'Cost of Each Line in Editors',
-      caption: 'Show beside the lines of jitted code their operations, bytes, and measured time',
+      caption: 'Show operations, bytes and measured time beside the lines of jitted code',
       isEnabled: () => isEnabled() && marks !== null,
       isToggleable: true,
       isToggled: () => marks?.showsCosts ?? false,

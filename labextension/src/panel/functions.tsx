@@ -19,7 +19,7 @@ export function FunctionsSection(props: {
   const { answer, filter, acts } = props;
   const rows = answer.rows.filter(row => fits(filter, row.name, row.place));
   if (!answer.rows.length) {
-    return <p className="jp-jxk-panel-empty">No function that is alive has been traced.</p>;
+    return <p className="jp-jxk-panel-empty">No live function has been traced.</p>;
   }
   return (
     <>

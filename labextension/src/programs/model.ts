@@ -182,7 +182,7 @@ export class ProgramModel implements IDisposable {
   private async _ask(act: (ask: Ask) => Promise<void>): Promise<void> {
     const session = this._sessions?.current;
     if (!session?.status) {
-      this._say('No kernel with jxkernel is running that could be asked.');
+      this._say('No running kernel has jxkernel: nothing can be asked of it.');
       return;
     }
     const { token } = this._data;

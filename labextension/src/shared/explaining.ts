@@ -29,7 +29,7 @@ export function explained(placed: IPlacedMark): IExplanation {
   const { mark } = placed;
   const lines = [...detailLines(mark), ...(mark.fact ? factLines(mark, mark.fact) : [])];
   if (placed.isStale) {
-    lines.push('The line was edited since it ran: this was true of the line as it was.');
+    lines.push('The line was edited since it ran. This is about the line as it was.');
   }
   const code = mark.code.length > 80 ? `${mark.code.slice(0, 79)}…` : mark.code;
   return { letter: LETTERS[mark.kind], kind: mark.kind, code, what: headline(mark), lines };

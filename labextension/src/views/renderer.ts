@@ -81,6 +81,6 @@ export class ViewRenderer<K extends keyof Payloads> extends Panel implements IRe
 }
 
 const NEWER =
-  'This output was made by a newer jxkernel than the lab extension that is installed here: it is shown as it was saved.';
+  'A newer jxkernel made this output. This lab extension shows it as it was saved.';
 const UNREADABLE =
-  'The data of this output cannot be drawn by the lab extension that is installed here: it is shown as it was saved.';
+  'This lab extension cannot draw the data of this output. It is shown as it was saved.';
