@@ -146,7 +146,9 @@ class _Front(ModuleType):
             called = f"{self.__name__!r} (an alias of {_OWN})"
             known = late_module(f"{_OWN}._refusals").reason("", name)
             said = missing(_OWN, name, called)
-            raise explained(said if known else f"{said}. {_NEWER}") from None
+            error = explained(said if known else f"{said}. {_NEWER}")
+            error.name, error.obj = name, self
+            raise error from None
         self.__dict__[name] = found  # libraries read a few names hundreds of times
         return found
 

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, TypeVar
 
 from jxkernel import dtypes, tree
-from jxkernel._reprs import counted, in_words
+from jxkernel._reprs import counted, with_type
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.errors import ArgumentTypeError, ByteOrderError, NonHashableStaticArgumentError
 from jxkernel.records import record
@@ -494,7 +494,4 @@ def _check_leaf(fun: Callable[..., Any], name: str, leaf: Any) -> None:
     try:
         abstractify(leaf)
     except TypeError:
-        kind = type(leaf).__name__
-        raise ArgumentTypeError(
-            function_name(fun), f"{name}", f"{in_words(leaf, 100)} of type {kind}"
-        ) from None
+        raise ArgumentTypeError(function_name(fun), f"{name}", with_type(leaf)) from None

@@ -585,14 +585,25 @@ def _format_of(part: ast.expr, values: list[str]) -> str:
         case ast.Constant(value=str() as text):
             return text.replace("{", "{{").replace("}", "}}")
         case ast.FormattedValue(value=value, format_spec=ast.JoinedStr(values=[spec])):
-            values.append(ast.unparse(value))
+            values.append(ast.unparse(_unconverted(value)))
             return f"{{:{ast.literal_eval(spec)}}}" if isinstance(spec, ast.Constant) else "{}"
         case ast.FormattedValue(value=value):
-            values.append(ast.unparse(value))
+            values.append(ast.unparse(_unconverted(value)))
             return "{}"
         case _:
-            values.append(ast.unparse(part))
+            values.append(ast.unparse(_unconverted(part)))
             return "{}"
+
+
+def _unconverted(value: ast.expr) -> ast.expr:
+    """What a number is made of for printing: a traced value is none, and prints as it is."""
+    match value:
+        case ast.Call(func=ast.Attribute(value=of, attr="item" | "tolist"), args=[], keywords=[]):
+            return of
+        case ast.Call(func=ast.Name(id="float" | "int"), args=[of], keywords=[]):
+            return of
+        case _:
+            return value
 
 
 def _module_of(node: ast.expr, known: Mapping[str, Any]) -> str | None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.jupyter.conftest import SETUP, Notebook
 from tests.jupyter.mistaken_calls import MISTAKEN_CALLS
-from tests.jupyter.mistakes import MISTAKES, Mistake
+from tests.jupyter.mistakes import BOOL, CONCRETE, MISTAKES, Mistake
 from tests.jupyter.mistakes_of_others import MISTAKES_OF_OTHERS
 from tools.mistakes import PAGE, page
 
@@ -82,3 +82,22 @@ def test_an_import_of_jax_says_what_stands_for_it(notebook: Notebook) -> None:
     assert "%jx alias" not in notebook.fails("import no_such_module", ImportError).printed
     notebook.run("%jx alias jax\nimport jax")
     notebook.run("%jx alias jax off")
+
+
+def test_loops_of_training_under_an_alias_are_told_in_their_own_names(notebook: Notebook) -> None:
+    notebook.run("%jx alias jax\nimport jax\nimport jax.numpy as jnp\ndel jx\n"
+                 "params = {'w': x}\ndef loss_fn(p):\n    return (p['w'] * x).sum()")  # fmt: skip
+    step = "@jax.jit\ndef step(p):\n    loss = loss_fn(p)\n    {}\n    return p\nstep(params)"
+    try:
+        for line, kind, told in (
+            ("print(loss.item())", CONCRETE, "jax.debug.print('{}', loss)"),
+            ("if loss < 1: return p", BOOL, "lax.cond(loss < 1, lambda: p, lambda: p)"),
+            ("loss.backward()", AttributeError, "jax.grad of a function"),
+            ("jax.no_grad()", AttributeError, "leave it out: a derivative is made only where"),
+            ("jax.random.split(0)", TypeError, "jax.random.key(0)"),
+        ):
+            printed = notebook.fails(step.format(line), kind).printed
+            assert told in printed, printed
+            assert "jxkernel." not in printed
+    finally:
+        notebook.run("%jx alias jax off\nimport jxkernel as jx, jxkernel.numpy as jnp")

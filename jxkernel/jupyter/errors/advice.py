@@ -366,8 +366,7 @@ def _called(node: Any, code: str, names: Names) -> str:
     match node:
         case ast.Call(func=ast.Attribute(attr=name, value=module)) if name in _CALLED:
             # `lax` and `jx.lax` alike: what the first name of the module is bound to is ours.
-            found = names.found.get(ast.unparse(module).partition(".")[0])
-            is_ours = getattr(found, "__name__", "").partition(".")[0] == "jxkernel"
+            is_ours = names.is_ours(ast.unparse(module).partition(".")[0])
             return elsewhere.of_arguments(name, module, _CALLED) if is_ours else ""
         case _:
             return ""
@@ -412,13 +411,13 @@ def printed_instead(node: Any, code: str, names: Names) -> str:
 
 def _in_other_module(error: AttributeError, node: Any, names: Names) -> str:
     """A function of ours that has the name which another module of ours was asked for."""
-    asked = getattr(error.obj, "__name__", "")
+    asked = names.full_name(error.obj)
     if not error.name or asked.partition(".")[0] != "jxkernel":
         return ""
     package = sys.modules["jxkernel"]
     if (asked, error.name) == ("jxkernel.random", "seed"):
         return f"make a key once, {names.of_module(asked)}.key(0), and pass it to each call"
-    known = elsewhere.function_of(asked.removeprefix("jxkernel."), error.name, node)
+    known = elsewhere.function_of(asked.removeprefix("jxkernel").lstrip("."), error.name, node)
     if known is not None:
         return known
     if error.name in _MODULES:
@@ -522,13 +521,13 @@ _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], .
 
 
 def _attribute(name: str, node: Any, known: Mapping[str, str]) -> Iterable[str]:
-    array, given = "x", []
-    if isinstance(node, ast.Attribute):
-        array, call = ast.unparse(node.value), getattr(node, "parent", None)
-        given = call.args if isinstance(call, ast.Call) else []
+    array = "x"
+    lookup, given = elsewhere.looked_up(node)
+    if lookup is not None:
+        array = ast.unparse(lookup.value)
         if name in _WRITING and len(given) == 2:
             changed = f"{array}.at[{ast.unparse(given[0])}].set({ast.unparse(given[1])})"
-            named = isinstance(node.value, ast.Name | ast.Attribute | ast.Subscript)
+            named = isinstance(lookup.value, ast.Name | ast.Attribute | ast.Subscript)
             yield f"{array} = {changed}" if named else changed
             return
     if name in known:

@@ -20,6 +20,7 @@ __all__ = [
     "METHODS_NOW",
     "filled",
     "function_of",
+    "looked_up",
     "of_arguments",
     "of_keywords",
     "of_property",
@@ -120,6 +121,11 @@ _FUNCTIONS: dict[str, dict[str, str]] = {
         "random_normal": _DRAWN.format("normal"),
     },
     "numpy.linalg": {"inverse": "{x}.inv({args})"},
+    "": {
+        "no_grad": "leave it out: a derivative is made only where jx.grad asks for it",
+        "Tensor": "jnp.array({args})",
+        "tensor": "jnp.array({args})",
+    },
     "random": {
         "rand": _DRAWN.format("uniform"),
         "randn": _DRAWN.format("normal"),
@@ -172,11 +178,12 @@ def function_of(module: str, name: str, node: Any) -> str | None:
       name: the function.
       node: the expression that failed.
     """
-    if not isinstance(node, ast.Attribute):
+    node, arguments = looked_up(node)
+    if node is None:
         return None
     written = ast.unparse(node.value)
-    around = getattr(node, "parent", None)
     if module == "nn":
+        around = getattr(node, "parent", None)
         asked = around.attr if name == "functional" and isinstance(around, ast.Attribute) else name
         ours = {one.lower().replace("_", ""): one for one in nn.__all__}
         found = ours.get(asked.lower().replace("_", ""))
@@ -185,7 +192,22 @@ def function_of(module: str, name: str, node: Any) -> str | None:
     template = _FUNCTIONS.get(module, {}).get(name)
     if template is None:
         return None
-    return filled(template, written, around.args if isinstance(around, ast.Call) else [])
+    return filled(template, written, arguments)
+
+
+def looked_up(node: Any) -> tuple[ast.Attribute | None, list[ast.expr]]:
+    """Return the lookup of an attribute that failed, and what its call was given.
+
+    Args:
+      node: the lookup, or its call, in the tree of ``executing``.
+    """
+    around = getattr(node, "parent", None)
+    call = node if isinstance(node, ast.Call) else around
+    attribute = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(attribute, ast.Attribute):
+        return None, []
+    given = call.args if isinstance(call, ast.Call) and call.func is attribute else []
+    return attribute, given
 
 
 def of_property(node: Any, code: str, names: Names) -> str:

@@ -10,6 +10,7 @@ import inspect
 import itertools
 import math
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ __all__ = [
     "traced_part",
 ]
 
+_OWN = "jxkernel"
 _MODULES = {
     "jnp": "jxkernel.numpy",
     "lax": "jxkernel.lax",
@@ -75,16 +77,38 @@ class Names:
         parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         return cls({**frame.f_globals, **frame.f_locals}, parameters)
 
+    @staticmethod
+    def full_name(value: Any) -> str:
+        """Return the name of a module, of this package's its own; empty for what is no module."""
+        if not isinstance(value, ModuleType):
+            return ""
+        return _OWN if _is_module(value, _OWN) else value.__name__
+
+    def is_ours(self, name: str) -> bool:
+        """Whether a name stands for this package, under whatever name, or for a part of it."""
+        value = self.found.get(name)
+        return isinstance(value, ModuleType) and (
+            value.__name__.partition(".")[0] == _OWN or _is_module(value, _OWN)
+        )
+
     def of_module(self, name: str) -> str:
         """Return how the user writes a module of this package."""
         usual = [short for short, full in _MODULES.items() if full == name]
         others = [one for one in self.found if one not in usual and not one.startswith("_")]
         for one in (*usual, *others):
             value = self.found.get(one)
-            if isinstance(value, ModuleType) and value.__name__ == name:
+            if isinstance(value, ModuleType) and _is_module(value, name):
                 return one
         package, _, below = name.partition(".")
         return f"{self.of_module(package)}.{below}" if below else package
+
+
+def _is_module(value: ModuleType, name: str) -> bool:
+    """Whether a module is that of a name; the package may be there under an alias, as ``jax``."""
+    if value.__name__ == name:
+        return True
+    own = sys.modules[_OWN]
+    return name == _OWN and getattr(value, "__file__", None) == own.__file__
 
 
 def in_users_names(lines: Iterable[str], names: Names) -> tuple[str, ...]:
@@ -112,7 +136,7 @@ def chosen(node: Any, names: Names) -> str:
     around, where = getattr(node, "parent", None), f"{names.of_module('jxkernel.numpy')}.where"
     match around:
         case ast.IfExp(test=test) if test is node:
-            return _where(where, test, around.body, around.orelse)
+            return _choice(where, names, test, around.body, around.orelse)
         case ast.If(test=test) if test is node:
             return _of_statement(where, around, names)
         case ast.UnaryOp(op=ast.Not()) if isinstance(node, ast.Compare):
@@ -162,7 +186,8 @@ def _of_statement(where: str, statement: ast.If, names: Names) -> str:
     if isinstance(first, ast.Return):
         second = second or _next(statement)
         if isinstance(second, ast.Return):
-            return _where(where, statement.test, first.value, second.value, "return ")
+            parts = (statement.test, first.value, second.value)
+            return _choice(where, names, *parts, before="return ")
         return ""
     name, value = _assigned(first)
     if isinstance(second, ast.If):
@@ -171,7 +196,7 @@ def _of_statement(where: str, statement: ast.If, names: Names) -> str:
     other, otherwise = _assigned(second) if second else (name, ast.Name(name))
     if name != other or (second is None and name not in names.found):
         return ""
-    return _where(where, statement.test, value, otherwise, f"{name} = ")
+    return _choice(where, names, statement.test, value, otherwise, before=f"{name} = ")
 
 
 def _nested(where: str, test: ast.expr, name: str, value: Any, rest: str) -> str:
@@ -352,6 +377,23 @@ def of_mask(node: Any, names: Names) -> tuple[str, ...]:
             )
         case _:
             return ()
+
+
+def _choice(where: str, names: Names, test: ast.expr, a: Any, b: Any, before: str = "") -> str:
+    """A choice between two values: of two trees as a condition, which takes them whole."""
+    trees = [
+        one for one in (a, b) if isinstance(one, ast.Name) and _is_tree(names.found.get(one.id))
+    ]
+    if not trees:
+        return _where(where, test, a, b, before)
+    if len(trees) == 1 or _recurs(test, a, b):
+        return ""
+    of = names.of_module("jxkernel.lax")
+    return f"{before}{of}.cond({ast.unparse(test)}, lambda: {trees[0].id}, lambda: {trees[1].id})"
+
+
+def _is_tree(value: Any) -> bool:
+    return isinstance(value, dict | list | tuple)
 
 
 def _where(where: str, test: ast.expr, a: Any, b: Any, before: str = "") -> str:
