@@ -2,11 +2,12 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from jxkernel import dtypes, source
+from jxkernel.api.shardings import as_sharding
 from jxkernel.dtypes import as_dtype, finfo
 from jxkernel.numpy.promotion import promote_complex, promote_inexact
 from jxkernel.primitives.elementwise.convert import stage
@@ -58,6 +59,11 @@ def reconstruct_array(
 def full_lower(value: Any) -> Any:
     """Return a value: no tracer here stands for one that is known."""
     return value
+
+
+def canonicalize_sharding(sharding: Any, api_name: str, check_mesh_consistency: bool = True) -> Any:
+    """Return the sharding that a spec means over the mesh that is set; None where it says none."""
+    return as_sharding(sharding, api_name)
 
 
 def supports_inf(dtype: Any) -> bool:
@@ -149,6 +155,14 @@ class _Nodes:
             return self[kind]
         except KeyError:
             return default
+
+
+class SupportsDType(Protocol):
+    """What has a dtype."""
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
 
 
 class TypedLiteral:
@@ -254,8 +268,10 @@ ROWS: dict[str, dict[str, Row]] = {
         "DType": Row(_HERE, "DType", "flax"),
         "ExtendedDType": Row("dtypes", "ExtendedDType", "flax"),
         "TypePromotionError": Row("dtypes", "TypePromotionError", "equinox"),
+        "dtype": Row("dtypes", "dtype", "optree"),
         "extended": Row("dtypes", "extended", "flax"),
         "finfo": Row("dtypes", "finfo", "flax"),
+        "result_type": Row("dtypes", "result_type", "optree"),
         "supports_inf": Row(_HERE, "supports_inf", "flax"),
         "to_complex_dtype": Row("dtypes", "to_complex_dtype", "tinygp"),
     },
@@ -284,8 +300,18 @@ ROWS: dict[str, dict[str, Row]] = {
         "promote_dtypes_complex": Row(_HERE, "promote_dtypes_complex", "s2fft"),
         "promote_dtypes_inexact": Row(_HERE, "promote_dtypes_inexact", "orthax"),
     },
-    "_src.pjit": {"jit_p": Row("extend.core.primitives", "jit_p", "quax")},
+    "_src.pjit": {
+        "auto_axes": Row("sharding", "auto_axes", "jaxns"),
+        "jit_p": Row("extend.core.primitives", "jit_p", "quax"),
+    },
     "_src.public_test_util": {"check_close": Row(_HERE, "check_close", "tinygp")},
+    "_src.scipy.special": {
+        "gammaln": Row("scipy.special", "gammaln", "jaxctx jaxns"),
+        "logsumexp": Row("scipy.special", "logsumexp", "jaxctx"),
+    },
+    "_src.sharding_impls": {
+        "canonicalize_sharding": Row(_HERE, "canonicalize_sharding", "jaxns"),
+    },
     "_src.state.types": {"AbstractRef": Row("ref", "AbstractRef", "flax")},
     "_src.traceback_util": {
         "_exclude_paths": Row(_HERE, "exclude_paths", "flax"),
@@ -297,6 +323,7 @@ ROWS: dict[str, dict[str, Row]] = {
         "_registry": Row(_HERE, "nodes", "flax jaxlie"),
         "flatten_one_level": Row("tree_util", "flatten_one_level", "orbax-checkpoint"),
     },
+    "_src.typing": {"SupportsDType": Row(_HERE, "SupportsDType", "jaxctx")},
     f"{_SPLASH}.splash_attention_kernel": {
         "SegmentIds": Row(_HERE, "refuse_attention", "keras"),
         "make_splash_mha": Row(_HERE, "refuse_attention", "keras"),
