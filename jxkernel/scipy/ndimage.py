@@ -27,11 +27,25 @@ def _place(index: Any, size: int, mode: str) -> Any:
     return jnp.clip(index, 0, size - 1)
 
 
-def _neighbours(coordinate: Any, order: int) -> list[tuple[Any, Any]]:
+def _folded(coordinate: Any, size: int, mode: str) -> Any:
+    """Return a coordinate between the elements whose mirror image it is, by the mode."""
+    if mode == "mirror":
+        period = max(2 * (size - 1), 1)
+        image = abs((coordinate + size - 1) % period - (size - 1))
+        # SciPy leaves one that is less than 1 beyond the last element, and mirrors its index.
+        rest = coordinate % period
+        return jnp.where((coordinate > 0) & (rest > size - 1) & (rest < size), rest, image)
+    if mode == "reflect":
+        from_edge = (coordinate + 0.5) % (2 * size)
+        return jnp.minimum(from_edge, 2 * size - from_edge) - 0.5
+    return coordinate
+
+
+def _neighbours(coordinate: Any, size: int, order: int, mode: str) -> list[tuple[Any, Any]]:
     """Return the indices beside a coordinate, with their weights."""
     if order == 0:
-        # Half-way between two, SciPy takes the second.
-        nearest = jnp.floor(coordinate + 0.5)
+        # Half-way between two, and half-way between their images, SciPy takes the second.
+        nearest = jnp.floor(_folded(coordinate, size, mode) + 0.5)
         return [(nearest.astype("int32"), jnp.ones_like(coordinate))]
     low = jnp.floor(coordinate)
     share = coordinate - low
@@ -43,9 +57,9 @@ def _neighbours(coordinate: Any, order: int) -> list[tuple[Any, Any]]:
 def _sampled(input: Any, coordinates: Any, cval: Any, order: int, mode: str) -> Any:
     input = jnp.asarray(input)
     beside = []
-    for coordinate in coordinates:
+    for coordinate, size in zip(coordinates, input.shape, strict=True):
         kind = inexact_dtype(argument_aval("map_coordinates", coordinate).dtype)
-        beside.append(_neighbours(jnp.asarray(coordinate, kind), order))
+        beside.append(_neighbours(jnp.asarray(coordinate, kind), size, order, mode))
     total: Any = 0
     for corner in product(*beside):
         places = tuple(

@@ -32,6 +32,14 @@ def test_images_are_sampled_as_by_scipy(mode: str) -> None:
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+@pytest.mark.parametrize("mode", ["nearest", "wrap", "mirror", "reflect"])
+def test_the_nearest_element_half_way_between_two_is_scipys(mode: str) -> None:
+    row, places = np.arange(4, dtype=np.float32), np.arange(-9.5, 9, dtype=np.float32)
+    found = ndimage.map_coordinates(row, [places], order=0, mode=mode)
+    wanted = scipy.ndimage.map_coordinates(row, [places], order=0, mode=NAMES.get(mode, mode))
+    np.testing.assert_array_equal(found, wanted)
+
+
 def test_integers_are_rounded_and_slopes_are_those_of_the_lines() -> None:
     values, places = np.array([0, 1, -2, -5]), np.array([0.25, 0.5, 1.5, 2.5])
     whole = ndimage.map_coordinates(jnp.array(values), [places], order=1)
