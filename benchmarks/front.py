@@ -228,7 +228,7 @@ def handled(notebook: Notebook, tools: Any) -> None:
     """The longest program, whole: a hundred steps through it, and a word typed to search it."""
     notebook.select(1 + len(ASKED))
     for what, script, given in (("scrolled", SCROLL, STEPS), ("searched", SEARCH, WORD)):
-        spent = []
+        spent, seen = [], ""
         for _ in range(3):
             before = _metrics(tools)["ScriptDuration"]
             seen = notebook.page.evaluate(script, given)
