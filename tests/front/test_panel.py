@@ -195,7 +195,7 @@ def test_commands_shortcuts_and_settings(own_lab: Server, opened: Callable[..., 
     page.locator(".jp-Dialog").get_by_text("1 traced function will be").wait_for()
     page.locator(".jp-Dialog").get_by_role("button", name="Clear").click()
     page.get_by_role("tab", name="Functions").click()
-    ledger.get_by_text("No function that is alive").wait_for()
+    ledger.get_by_text("No live function").wait_for()
     page.get_by_role("tab", name="Ledger").click()
 
     notebook.command("jxkernel:toggle-marks")

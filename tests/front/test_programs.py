@@ -156,5 +156,5 @@ def test_the_rest_of_a_long_program_comes_when_it_is_asked_for(
     notebook.open()
     view.get_by_text("400 of 900 equations").wait_for()
     view.get_by_role("button", name="show all").click()
-    view.get_by_text("No kernel with jxkernel is running").wait_for()
+    view.get_by_text("No running kernel has jxkernel").wait_for()
     assert notebook.errors == []
