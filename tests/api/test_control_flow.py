@@ -98,6 +98,28 @@ def test_a_bound_that_is_a_python_number_takes_the_dtype_of_the_other(dtype):
         total(np.int8(0), np.int32(3))
 
 
+@pytest.mark.parametrize(
+    ("lower", "upper", "total"),
+    [(0.0, 3.0, 3.0), (0.0, 3.5, 6.0), (0.5, 3.0, 4.5), (2.0, 1.0, 0.0), (-1.5, 0.0, -2.0)],
+)
+def test_fori_loop_counts_from_floats_in_steps_of_one(lower, upper, total):
+    def f(lower, upper):
+        return lax.fori_loop(lower, upper, lambda i, c: c + i, 0.0)
+
+    assert f(lower, upper).item() == total
+    assert f(np.float32(lower), np.float32(upper)).item() == total
+    assert jx.jit(f)(lower, upper).item() == total
+    assert jx.vmap(f, (None, 0))(lower, np.float32([upper, lower])).tolist() == [total, 0.0]
+
+
+def test_whole_floats_that_are_known_count_as_integers_do():
+    x = jnp.arange(4.0)
+    assert lax.fori_loop(1.0, 3.0, lambda i, c: c + x[i], 0.0).item() == 3.0
+    assert jx.grad(lambda x: lax.fori_loop(0.0, 3.0, lambda i, c: c * x, 1.0))(2.0).item() == 12.0
+    with pytest.raises(OverflowError, match="do not fit int32"):
+        lax.fori_loop(0.0, 1e12, lambda i, c: c, 0)
+
+
 def test_fori_loop_bounds_beyond_int32():
     big = 2**31 + 5
     assert (
@@ -330,12 +352,12 @@ def pair(c, x):
         (
             lambda: lax.fori_loop(0.5, 3, pair, 0),
             TypeError,
-            r"integer scalar as lower, got f32\[\]",
+            r"one dtype, got f32\[\] as lower and i32\[\] as upper",
         ),
         (
             lambda: lax.fori_loop(0, XS, pair, 0),
             TypeError,
-            r"integer scalar as upper, got f32\[4\]",
+            r"real scalar as upper, got f32\[4\]",
         ),
         (lambda: lax.fori_loop(0, 3, 3, 0), TypeError, "a callable as body_fun"),
         (

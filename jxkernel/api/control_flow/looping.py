@@ -45,10 +45,11 @@ def fori_loop(
     It means: ``for i in range(lower, upper): val = body_fun(i, val)``.
 
     Args:
-      lower: an integer scalar: the first number.
-      upper: an integer scalar of the same dtype: the end of the range, not in it.  A Python
-        number takes the dtype of the other bound; where both are known, the numbers of the range
-        yield as Python numbers do.
+      lower: a real scalar: the first number.
+      upper: a real scalar of the same dtype: the end of the range, not in it.  A Python integer
+        takes the dtype of the other integer; where both are known, the numbers of the range yield
+        as Python numbers do.  Whole floats that are known count as integers do; others count in
+        steps of one, as floats.
       body_fun: from the number and the value to the next value, of the same type.
       init_val: the first value: a tree of arrays.
       unroll: how many turns one turn of the compiled loop makes, True or 0 for all; more than one
@@ -58,7 +59,7 @@ def fori_loop(
       the last value; ``init_val`` where the range is empty.
 
     Raises:
-      TypeError: a bound is no integer scalar, bounds are of two dtypes, or ``body_fun`` is not
+      TypeError: a bound is no real scalar, bounds are of two dtypes, or ``body_fun`` is not
         callable.
       CarryTypeError: the value changes its structure, a shape or a dtype.
       OverflowError: a bound does not fit the integer dtype.
@@ -74,7 +75,7 @@ def fori_loop(
     try:
         check_callable("fori_loop", "body_fun", body_fun)
         counter = _counter_type(lower, upper)
-        bounds = _known_bounds(lower, upper)
+        bounds = _known_bounds(lower, upper, counter)
         if bounds is not None:
             turns = 1 if unroll is None else unroll
             return _counted_loop(bounds, _known_type(bounds, counter), body_fun, init_val, turns)
@@ -106,13 +107,14 @@ def _counter_type(lower: Any, upper: Any) -> ShapedArray:
     """Return the type of the numbers of a range, to which a bound that is a Python number yields.
 
     Raises:
-      TypeError: a bound is no integer scalar, bounds are of two dtypes, or they are of two dtypes.
+      TypeError: a bound is no real scalar, or bounds are of two dtypes.
     """
     avals = [abstractify(lower), abstractify(upper)]
     for name, aval in zip(("lower", "upper"), avals, strict=True):
-        if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
-            raise TypeError(f"fori_loop needs an integer scalar as {name}, got {aval.short()}")
-    if len({aval.dtype for aval in avals if not aval.weak_type}) > 1:
+        if aval.shape or aval.dtype not in dtypes.INTEGRAL | dtypes.FLOATING:
+            raise TypeError(f"fori_loop needs a real scalar as {name}, got {aval.short()}")
+    of_one_kind = len({aval.dtype in dtypes.FLOATING for aval in avals}) == 1
+    if not of_one_kind or len({aval.dtype for aval in avals if not aval.weak_type}) > 1:
         raise TypeError(
             f"fori_loop needs bounds of one dtype, got {avals[0].short()} as lower and "
             f"{avals[1].short()} as upper: convert one with x.astype(...)"
@@ -122,12 +124,24 @@ def _counter_type(lower: Any, upper: Any) -> ShapedArray:
     return ShapedArray((), dtype, avals[0].weak_type and avals[0].dtype == dtype)
 
 
-def _known_bounds(lower: Any, upper: Any) -> tuple[int, int] | None:
-    """Return the bounds as Python integers, or None where one is traced."""
+def _known_bounds(lower: Any, upper: Any, counter: ShapedArray) -> tuple[int, int] | None:
+    """Return the bounds as Python integers, or None where one is traced or not whole."""
+    whole = _whole if counter.dtype in dtypes.FLOATING else as_index
     try:
-        return as_index(lower), as_index(upper)
+        return whole(lower), whole(upper)
     except TypeError:
         return None
+
+
+def _whole(bound: Any) -> int:
+    """Return a float as a Python integer.
+
+    Raises:
+      TypeError: it is traced, or not whole.
+    """
+    if isinstance(bound, Tracer) or not float(bound).is_integer():
+        raise TypeError
+    return int(bound)
 
 
 def _known_type(bounds: tuple[int, int], counter: ShapedArray) -> ShapedArray:
@@ -136,7 +150,9 @@ def _known_type(bounds: tuple[int, int], counter: ShapedArray) -> ShapedArray:
     Raises:
       OverflowError: a bound fits neither the default integer nor the dtype that the bounds have.
     """
-    for aval in (ShapedArray((), dtypes.default_int_dtype(), True), counter):
+    usual = ShapedArray((), dtypes.default_int_dtype(), True)
+    counter = usual if counter.dtype in dtypes.FLOATING else counter
+    for aval in (usual, counter):
         limits = dtypes.iinfo(aval.dtype)
         if all(limits.min <= bound <= limits.max for bound in bounds):
             return aval
