@@ -24,7 +24,7 @@ from jxkernel.core.avals import ShapedArray as AbstractValue
 from jxkernel.core.axes import Axis
 from jxkernel.core.effects import Effect, EffectTypeSet
 from jxkernel.core.filtering import filtered
-from jxkernel.core.primitive import Primitive
+from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero
 from jxkernel.core.zeros import is_linear as is_undefined_primal
 from jxkernel.dtypes import float0
@@ -154,6 +154,9 @@ effects_p.define(
     lower=lambda context, *, effects: [],
     evaluate=lambda *, effects: [],
     effects=lambda *, effects: effects,
+    jvp=Undefined("it has no operands that could move"),
+    transpose=Undefined("it has no operands that could be linear"),
+    batch=Undefined("it has no operands of which there could be many"),
 )
 
 

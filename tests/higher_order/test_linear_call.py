@@ -67,7 +67,7 @@ def test_trees_and_closures():
         (lambda: f(2.0, 3), "real or complex numbers to such, and <lambda> has i64"),
         (
             lambda: linear_call(lambda r, x: x, lambda r, ct: (ct, ct), 1.0, X),
-            r"needs <lambda> to return a tree like linear_args.*got PyTreeDef\(\(\*, \*\)\)",
+            r"needs <lambda> to return a tree like linear_args.*got \(\*, \*\) of",
         ),
     ],
 )

@@ -201,8 +201,9 @@ ELSEWHERE: dict[str, str] = {
     # Calls of Python functions, which are whatever these are.
     "jxkernel.primitives.callback": "tests/api/test_callbacks.py",
     "jxkernel.primitives.inspecting": "tests/observe/test_layout.py",
-    # It gives nothing.
+    # They give nothing.
     "jxkernel.primitives.marking": "tests/transforms/test_composed.py",
+    "jxkernel.experimental.hijax": "tests/experimental/test_hijax.py",
     # Many layouts and cases, with tables of their own.
     "jxkernel.primitives.collective": "tests/primitives/test_collectives.py",
     "jxkernel.primitives.collective.varying": "tests/api/test_varying.py",
