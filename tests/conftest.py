@@ -66,7 +66,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         sampled = item.get_closest_marker("sampled")
-        # The sum of the places in all tables of a test: each row of each table is in some sample.
+        # The sum of the places in all tables of a test: crossed tables keep the rows of either.
         if sampled and sum(item.callspec.indices.values()) % sampled.args[0]:
             item.add_marker(pytest.mark.slow)
     named = [item.nodeid for item in items if " at 0x" in item.nodeid]
