@@ -105,9 +105,9 @@ def input_axes(
         _refuse_mapped_otherwise(who, (args, kwargs))
     flat, in_tree = physical.flatten((args, kwargs))
     axes = _leaf_axes(who, fun, in_axes, args, kwargs)
-    words = key_data_axes(in_tree)
+    key_axes = key_data_axes(in_tree)
     dims = [
-        _normal(who, axis, leaf, words[i], in_tree, i)
+        _normal(who, axis, leaf, key_axes[i], in_tree, i)
         for i, (axis, leaf) in enumerate(zip(axes, flat, strict=True))
     ]
     return flat, in_tree, dims, _axis_size(who, fun, flat, dims, axis_size, in_tree)
@@ -158,12 +158,12 @@ def _leaf_path(in_tree: Any, index: int) -> str:
 
 
 def _normal(
-    who: str, axis: int | None, leaf: Any, words: int, in_tree: Any, index: int
+    who: str, axis: int | None, leaf: Any, key_axes: int, in_tree: Any, index: int
 ) -> int | None:
     if axis is None:
         return None
     try:
-        rank = abstractify(leaf).ndim - words
+        rank = abstractify(leaf).ndim - key_axes
     except ByteOrderError:
         raise
     except TypeError:

@@ -268,10 +268,10 @@ def _explicit_entry(flat: Sequence[Any], dims: Sequence[int | None]) -> tuple[An
 
 
 def _place(
-    out: Any, dim: int | None, wanted: int | None, words: int, axis: Axis, sum_match: bool
+    out: Any, dim: int | None, wanted: int | None, key_axes: int, axis: Axis, sum_match: bool
 ) -> Any:
     if wanted is None:
-        if dim is not None and sum_match and not words:
+        if dim is not None and sum_match and not key_axes:
             return _summed(out, dim)
         if dim is not None:
             raise AxisError(
@@ -280,7 +280,7 @@ def _place(
                 "reduce over the mapped axis first",
             )
         return out
-    rank = np.ndim(out) + (dim is None) - words
+    rank = np.ndim(out) + (dim is None) - key_axes
     if not -rank <= wanted < rank:
         text = f"axis {wanted} is out of range for a result of rank {rank}"
         raise AxisError("vmap out_axes", text)

@@ -122,11 +122,11 @@ def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
                     "the gradients must have the structure of the parameters, "
                     f"{structure_text(state.tree_def)}, got {structure_text(structure)}"
                 )
-            pairs = zip(leaves, _kept(state), strict=True)
+            pairs = zip(leaves, _states(state), strict=True)
             return _packed([update(i, leaf, kept) for leaf, kept in pairs], structure)
 
         def read_all(state: OptimizerState) -> Any:
-            return tree.unflatten(state.tree_def, [read(kept) for kept in _kept(state)])
+            return tree.unflatten(state.tree_def, [read(kept) for kept in _states(state)])
 
         return Optimizer(init_all, update_all, read_all)
 
@@ -139,7 +139,7 @@ def _packed(kept: list[Any], structure: Any) -> OptimizerState:
     return OptimizerState(leaves, structure, tuple(structure for _, structure in flat))
 
 
-def _kept(state: OptimizerState) -> list[Any]:
+def _states(state: OptimizerState) -> list[Any]:
     return list(map(tree.unflatten, state.subtree_defs, state.packed_state))
 
 
@@ -148,7 +148,7 @@ def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
 
     It holds arrays, tuples and dicts alone, which files can keep.
     """
-    return tree.unflatten(opt_state.tree_def, list(map(JoinPoint, _kept(opt_state))))
+    return tree.unflatten(opt_state.tree_def, list(map(JoinPoint, _states(opt_state))))
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:

@@ -32,13 +32,13 @@ from jxkernel.sharding.rules import SdyShardingRule, parse_rule
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.tree import physical
 
-__all__ = ["Division", "custom_partitioning_p"]
+__all__ = ["Partitioning", "custom_partitioning_p"]
 
 _TARGET = "CustomSPMDPartitioning"
 
 
-class Division:
-    """How the user has a call divided; a parameter of its equation, compared by identity.
+class Partitioning:
+    """How the user has a call partitioned; a parameter of its equation, compared by identity.
 
     Attributes:
       name: the function's name.
@@ -89,11 +89,11 @@ class Division:
         return rule.attribute([aval.shape for aval in ins], [aval.shape for aval in outs])
 
 
-class Asked:
+class PartitionedCall:
     """One call in one module, which XLA asks about while it compiles that.
 
     Attributes:
-      division: what the user says of it.
+      partitioning: how the user divides it.
       mesh: the mesh that the module is divided over.
       platform: what it is compiled for.
       ins: the types of the operands.
@@ -101,16 +101,16 @@ class Asked:
       key: what XLA calls it by.
     """
 
-    __slots__ = ("__weakref__", "division", "ins", "key", "mesh", "outs", "platform")
+    __slots__ = ("__weakref__", "ins", "key", "mesh", "outs", "partitioning", "platform")
 
-    def __init__(self, division: Division, context: Any) -> None:
-        self.division = division
+    def __init__(self, partitioning: Partitioning, context: Any) -> None:
+        self.partitioning = partitioning
         self.mesh = context.module.mesh
         self.platform: str = context.module.platform
         self.ins: Sequence[ShapedArray] = context.avals_in
         self.outs: Sequence[ShapedArray] = context.avals_out
-        self.key = f"{division.name}#{next(_NUMBERS)}"
-        _ASKED[self.key] = self
+        self.key = f"{partitioning.name}#{next(_NUMBERS)}"
+        _CALLS[self.key] = self
 
     def answer(self, ins: Sequence[Any], result: Any) -> tuple[bytes, list[Any], Any]:
         """Return the module of one device, and how its operands and results lie.
@@ -122,24 +122,27 @@ class Asked:
         Raises:
           TypeError, ValueError: what the user says does not fit.
         """
-        division = self.division
+        partitioning = self.partitioning
         several = len(self.outs) != 1
         results = result.tuple_elements() if several else [result]
-        wanted_ins = division.in_tree.unflatten(self._told(self.ins, ins))
-        wanted_outs = division.out_tree.unflatten(self._told(self.outs, results))
-        said = division.partition(*division.static, self.mesh, wanted_ins, wanted_outs)
+        wanted_ins = partitioning.in_tree.unflatten(self._told(self.ins, ins))
+        wanted_outs = partitioning.out_tree.unflatten(self._told(self.outs, results))
+        said = partitioning.partition(*partitioning.static, self.mesh, wanted_ins, wanted_outs)
         if not isinstance(said, tuple) or len(said) != 4:
             raise TypeError(
-                f"partition of {division.name} returns (mesh, function, the result's shardings, "
-                f"the arguments' shardings), got {said!r:.100}"
+                f"partition of {partitioning.name} returns (mesh, function, the result's "
+                f"shardings, the arguments' shardings), got {said!r:.100}"
             )
         mesh, lower, outs, ins = said
-        lie_out = self._given(outs, division.out_tree, "result")
-        lie_in = self._given(ins, division.in_tree, "arguments")
-        piece = self._piece(mesh or self.mesh, lower, lie_in, lie_out)
+        out_shardings = self._given(outs, partitioning.out_tree, "result")
+        in_shardings = self._given(ins, partitioning.in_tree, "arguments")
+        piece = self._piece(mesh or self.mesh, lower, in_shardings, out_shardings)
         tiled = [
-            [one._to_xla_hlo_sharding(aval.ndim) for one, aval in zip(lie, avals, strict=True)]
-            for lie, avals in ((lie_in, self.ins), (lie_out, self.outs))
+            [
+                one._to_xla_hlo_sharding(aval.ndim)
+                for one, aval in zip(shardings, avals, strict=True)
+            ]
+            for shardings, avals in ((in_shardings, self.ins), (out_shardings, self.outs))
         ]
         return piece, tiled[0], _together(tiled[1]) if several else tiled[1][0]
 
@@ -157,7 +160,7 @@ class Asked:
         leaves, found = physical.flatten(shardings)
         if found != structure or not all(isinstance(leaf, NamedSharding) for leaf in leaves):
             raise TypeError(
-                f"partition of {self.division.name} returns for the {what} a NamedSharding for "
+                f"partition of {self.partitioning.name} returns for the {what} a NamedSharding for "
                 f"each array, as {physical.logical(structure)}, got {shardings!r:.100}"
             )
         return leaves
@@ -170,15 +173,15 @@ class Asked:
         outs: Sequence[NamedSharding],
     ) -> bytes:
         """Return the module of one device, made of the user's function of pieces."""
-        division = self.division
+        partitioning = self.partitioning
         pieces = _pieces(self.ins, ins)
 
         def run(*leaves: Any) -> list[Any]:
-            result, structure = physical.flatten(lower(*division.in_tree.unflatten(leaves)))
-            if structure != division.out_tree:
+            result, structure = physical.flatten(lower(*partitioning.in_tree.unflatten(leaves)))
+            if structure != partitioning.out_tree:
                 raise TypeError(
-                    f"the function of pieces of {division.name} returns "
-                    f"{physical.logical(division.out_tree)}, got {physical.logical(structure)}"
+                    f"the function of pieces of {partitioning.name} returns "
+                    f"{physical.logical(partitioning.out_tree)}, got {physical.logical(structure)}"
                 )
             return result
 
@@ -186,19 +189,19 @@ class Asked:
             extend_axes(mesh.shape_tuple, manual=True, tracked=False),
             in_shard_map(mesh, mesh.axis_names),
         ):
-            closed = trace_flat(run, pieces, name=division.name)
+            closed = trace_flat(run, pieces, name=partitioning.name)
         for found, wanted in zip(closed.out_avals, _pieces(self.outs, outs), strict=True):
             if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
                 raise TypeError(
-                    f"the function of pieces of {division.name} gave {found.short()} where a piece "
-                    f"of the result is {wanted.short()}"
+                    f"the function of pieces of {partitioning.name} gave {found.short()} where a "
+                    f"piece of the result is {wanted.short()}"
                 )
         if closed.effects:
             raise ValueError(
-                f"the function of pieces of {division.name} has an effect, such as a callback: "
+                f"the function of pieces of {partitioning.name} has an effect, such as a callback: "
                 "leave it out"
             )
-        return lower_piece(closed, name=division.name, platform=self.platform, mesh=mesh)
+        return lower_piece(closed, name=partitioning.name, platform=self.platform, mesh=mesh)
 
 
 def _pieces(avals: Sequence[ShapedArray], shardings: Sequence[NamedSharding]) -> list[ShapedArray]:
@@ -216,7 +219,7 @@ def _together(shardings: Sequence[Any]) -> Any:
     return HloSharding.from_proto(found)
 
 
-_ASKED: WeakValueDictionary[str, Asked] = WeakValueDictionary()
+_CALLS: WeakValueDictionary[str, PartitionedCall] = WeakValueDictionary()
 """The calls in modules that are alive, by their keys; programs that were lowered hold them."""
 
 _NUMBERS = count()
@@ -227,7 +230,7 @@ def _answer(
 ) -> tuple[bytes, list[Any], Any]:
     """Answer XLA; what goes wrong comes out of the compilation as it was raised."""
     try:
-        return _ASKED[key.decode()].answer(ins, result)
+        return _CALLS[key.decode()].answer(ins, result)
     except Exception as error:
         raise RuntimeError(keep_failure(error)) from None
 
@@ -255,21 +258,21 @@ custom_partitioning_p.varies = typed_by_programs
 
 @custom_partitioning_p.def_abstract_eval
 def _custom_partitioning_abstract_eval(
-    *avals: ShapedArray, jaxpr: ClosedJaxpr, division: Division
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, partitioning: Partitioning
 ) -> list[ShapedArray]:
     return jaxpr.out_avals
 
 
 @custom_partitioning_p.def_lower
 def _custom_partitioning_lower(
-    context: Any, *values: Any, jaxpr: ClosedJaxpr, division: Division
+    context: Any, *values: Any, jaxpr: ClosedJaxpr, partitioning: Partitioning
 ) -> Sequence[Any]:
     module = context.module
     if module.device_count == 1 or context.manual_mesh is not None:
         return context.inline(jaxpr, values)
     _register()
-    asked = Asked(division, context)
-    module.partitions.append(asked)
+    call = PartitionedCall(partitioning, context)
+    module.partitions.append(call)
     return context.op(
         "stablehlo.custom_call",
         context.out_types,
@@ -277,9 +280,9 @@ def _custom_partitioning_lower(
         {
             "call_target_name": hlo.string_attr(_TARGET),
             "api_version": hlo.i32_attr(2),
-            "backend_config": hlo.string_attr(asked.key),
+            "backend_config": hlo.string_attr(call.key),
             "sdy.sharding_rule": hlo.parse_attribute(
-                division.rule_text(module.mesh, context.avals_in, context.avals_out)
+                partitioning.rule_text(module.mesh, context.avals_in, context.avals_out)
             ),
         },
     ).results

@@ -134,7 +134,9 @@ def _sizes(shapes: Sequence[tuple[int, ...]], labels: Sequence[Labels]) -> dict[
     return sizes
 
 
-def _kept(first: Labels, second: Labels, rest: Sequence[Labels], output: Labels) -> Labels:
+def _product_labels(
+    first: Labels, second: Labels, rest: Sequence[Labels], output: Labels
+) -> Labels:
     """Return the labels that a product of two operands still needs."""
     needed = {label for term in (*rest, output) for label in term}
     return tuple(label for label in dict.fromkeys((*first, *second)) if label in needed)
@@ -148,7 +150,7 @@ def _greedy_path(terms: list[Labels], output: Labels, sizes: dict[Any, int]) -> 
         best: tuple[float, float, tuple[int, int]] | None = None
         for i, j in combinations(range(len(terms)), 2):
             rest = [term for k, term in enumerate(terms) if k not in (i, j)]
-            made = _kept(terms[i], terms[j], rest, output)
+            made = _product_labels(terms[i], terms[j], rest, output)
             growth = _size(made, sizes) - _size(terms[i], sizes) - _size(terms[j], sizes)
             cost = _size(tuple({*terms[i], *terms[j]}), sizes)
             if best is None or (growth, cost, (i, j)) < best:
@@ -156,7 +158,7 @@ def _greedy_path(terms: list[Labels], output: Labels, sizes: dict[Any, int]) -> 
         assert best is not None, "there are at least two terms"
         i, j = best[2]
         rest = [term for k, term in enumerate(terms) if k not in (i, j)]
-        terms = [*rest, _kept(terms[i], terms[j], rest, output)]
+        terms = [*rest, _product_labels(terms[i], terms[j], rest, output)]
         path.append((i, j))
     return tuple(path)
 
@@ -179,7 +181,7 @@ def _best_path(terms: list[Labels], output: Labels, sizes: dict[Any, int]) -> Pa
         for i, j in combinations(range(len(terms)), 2):
             rest = tuple(term for k, term in enumerate(terms) if k not in (i, j))
             cost = _size(tuple({*terms[i], *terms[j]}), sizes)
-            later, path = search((*rest, _kept(terms[i], terms[j], rest, output)))
+            later, path = search((*rest, _product_labels(terms[i], terms[j], rest, output)))
             if best is None or (cost + later, ((i, j), *path)) < best:
                 best = (cost + later, ((i, j), *path))
         assert best is not None, "there are at least two terms"
@@ -282,7 +284,7 @@ def _contracted(
     (x, first), *others = chosen
     for place, (y, second) in enumerate(others):
         later = [term for _, term in (*others[place + 1 :], *rest)]
-        made = _kept(first, second, later, output) if later else output
+        made = _product_labels(first, second, later, output) if later else output
         x = paired(x, first, y, second, made, *how)
         first = made
     return x, first

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from jxkernel.core.jaxpr import Eqn, Jaxpr, Var, subjaxprs
 from jxkernel.transforms.stage import StageTrace
 
-__all__ = ["Flow"]
+__all__ = ["DataFlow"]
 
 
-class Flow:
+class DataFlow:
     """Which variables each variable was computed from, in recorded programs and those inside.
 
     Args:

@@ -19,7 +19,7 @@ _Walk = Callable[[ClosedJaxpr], Iterator[Any]]
 
 def keep(closed: ClosedJaxpr, title: str, walk: _Walk) -> str:
     """Keep a program's title and how to walk through it, and return its token."""
-    return _kept.keep(closed, title, walk)
+    return _outlined.keep(closed, title, walk)
 
 
 def walk_kept(token: str) -> Iterator[Any]:
@@ -37,7 +37,7 @@ def walk_kept(token: str) -> Iterator[Any]:
     Raises:
       LookupError: the program is gone, or was another process's.
     """
-    _, closed, walk = _kept.find(token)
+    _, closed, walk = _outlined.find(token)
     return walk(closed)
 
 
@@ -50,16 +50,16 @@ def kept_program(token: str) -> tuple[str, ClosedJaxpr]:
     Raises:
       LookupError: the program is gone, or was another process's.
     """
-    title, closed, _ = _kept.find(token)
+    title, closed, _ = _outlined.find(token)
     return title, closed
 
 
 def clear_outlines() -> None:
     """Forget which programs outlines were made of."""
-    _kept.clear()
+    _outlined.clear()
 
 
-class _Kept:
+class _Outlined:
     """Programs by token; the oldest are forgotten."""
 
     def __init__(self) -> None:
@@ -85,4 +85,4 @@ class _Kept:
         self._programs.clear()
 
 
-_kept = _Kept()
+_outlined = _Outlined()

@@ -22,7 +22,7 @@ import numpy as np
 from jxkernel import events
 from jxkernel.api.jit import jit, jit_state
 from jxkernel.core.jaxpr import Eqn, Var
-from jxkernel.observe.dataflow import Flow
+from jxkernel.observe.dataflow import DataFlow
 from jxkernel.observe.loops import rewritten
 from jxkernel.observe.marks import (
     FunctionMap,
@@ -160,7 +160,7 @@ class _Builder:
         self._syntaxes: dict[int, FunctionSyntax | None] = {}
         self._found_effects: dict[int, list[Mark]] = {}
         called = {variable: name for variable, (name, _, _) in names.names_of.items()}
-        self._flow = Flow(names.traces, called)
+        self._dataflow = DataFlow(names.traces, called)
         self._constants = _Constants(
             [value for trace in names.traces for value in trace.const_values]
         )
@@ -237,7 +237,7 @@ class _Builder:
             line=line,
             code=syntax.line_text(line) if syntax and line else "",
             chain=tuple(self._chain(value.variables, name)),
-            depends_on=self._flow.reached(value.variables),
+            depends_on=self._dataflow.reached(value.variables),
             bytes=_size(value) if kind == "constant" else 0,
             is_argument=is_argument and line == 0,
         )
@@ -249,13 +249,13 @@ class _Builder:
 
     def _chain(self, variables: Iterable[Var], name: str) -> Iterator[Link]:
         """The named values on the way to an argument, without the name that it begins with."""
-        start = self._flow.nearest(variables)
+        start = self._dataflow.nearest(variables)
         if start is None:
             return
         links = itertools.dropwhile(
-            functools.partial(self._is_called, name), self._flow.chain(start)
+            functools.partial(self._is_called, name), self._dataflow.chain(start)
         )
-        end = self._flow.end(start)
+        end = self._dataflow.end(start)
         for number, variable in enumerate(links):
             if number == _LINKS and variable is not end:
                 yield Link("…", "")
@@ -264,12 +264,14 @@ class _Builder:
             yield self._link(variable)
 
     def _is_called(self, name: str, variable: Var) -> bool:
-        return variable not in self._flow.arguments and self._names.names_of[variable][0] == name
+        return (
+            variable not in self._dataflow.arguments and self._names.names_of[variable][0] == name
+        )
 
     def _link(self, variable: Var) -> Link:
         detail = variable.aval.short(weak=True)
-        if variable in self._flow.arguments:
-            return Link(self._flow.arguments[variable], detail)
+        if variable in self._dataflow.arguments:
+            return Link(self._dataflow.arguments[variable], detail)
         name, code, line = self._names.names_of[variable]
         return Link(name, detail, line or code.co_firstlineno, self._text(code, line))
 

@@ -54,6 +54,7 @@ from jxkernel.runtime.placement import (
     place,
     shard_argument,
 )
+from jxkernel.runtime.readiness import arrays_in, settle, under_way, wait
 from jxkernel.runtime.shards import Shard, attach_method
 from jxkernel.runtime.topology import (
     default_backend,
@@ -70,7 +71,6 @@ from jxkernel.runtime.topology import (
     process_index,
     process_indices,
 )
-from jxkernel.runtime.waiting import arrays_in, settle, under_way, wait
 
 __all__ = [
     "Array",

@@ -180,19 +180,19 @@ def _make_iterators(data: Any) -> None:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        _kept(type(data.planes))
+        _keep_alive(type(data.planes))
         for plane in data.planes:
-            _kept(type(plane.stats))
-            _kept(type(plane.lines))
+            _keep_alive(type(plane.stats))
+            _keep_alive(type(plane.lines))
             for line in plane.lines:
-                _kept(type(line.events))
+                _keep_alive(type(line.events))
                 for event in line.events:
-                    _kept(type(event.stats))
+                    _keep_alive(type(event.stats))
                     break
 
 
 @cache
-def _kept(kind: type) -> type:
+def _keep_alive(kind: type) -> type:
     """Return a class, which is alive from then on."""
     return kind
 

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import tempfile
 from functools import cache
 from math import isclose, isnan
 from pathlib import Path
@@ -30,12 +31,11 @@ def run(name: str, python: Path = PYTHON, alias: bool = True) -> Any:
       RuntimeError: it failed; the message has the end of what it wrote.
     """
     environment = {**os.environ, "PYTHONPATH": str(ROOT) if alias else "", "MPLBACKEND": "agg"}
-    done = subprocess.run(
-        [str(python), str(HERE / "runner.py"), name, *(["--alias"] if alias else [])],
-        capture_output=True,
-        text=True,
-        env=environment,
-    )
+    command = [str(python), str(HERE / "runner.py"), name, *(["--alias"] if alias else [])]
+    with tempfile.TemporaryDirectory() as folder:  # Some libraries write logs where they run.
+        done = subprocess.run(
+            command, capture_output=True, text=True, env=environment, cwd=folder, check=False
+        )
     if done.returncode:
         raise RuntimeError(done.stderr[-3000:])
     return json.loads(done.stdout.strip().rpartition("\n")[2])

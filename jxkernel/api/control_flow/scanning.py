@@ -194,7 +194,7 @@ def _length(name: str, avals: Sequence[ShapedArray], structure: Any, length: Any
     Raises:
       ValueError: leading sizes differ, are missing, or are not the length given.
     """
-    ranks = [aval.ndim - words for aval, words in zip(avals, key_data_axes(structure), strict=True)]
+    ranks = [aval.ndim - axes for aval, axes in zip(avals, key_data_axes(structure), strict=True)]
     if 0 in ranks:
         leaf = ranks.index(0)
         path = tree.keystr(physical.leaf_paths(structure)[leaf])
@@ -364,7 +364,7 @@ def associative_scan(
     check_callable("associative_scan", "fn", fn)
     flat, structure = physical.flatten(elems)
     avals = leaf_avals("associative_scan", "elems", flat, structure)
-    ranks = [aval.ndim - words for aval, words in zip(avals, key_data_axes(structure), strict=True)]
+    ranks = [aval.ndim - axes for aval, axes in zip(avals, key_data_axes(structure), strict=True)]
     axes = [canonical_axis("associative_scan", axis, rank) for rank in ranks]
     sizes = [aval.shape[place] for aval, place in zip(avals, axes, strict=True)]
     if len(set(sizes)) > 1:

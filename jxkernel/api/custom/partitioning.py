@@ -11,7 +11,7 @@ from jxkernel.core.effects import effect_names
 from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer
-from jxkernel.higher_order.custom_partitioning import Division, custom_partitioning_p
+from jxkernel.higher_order.custom_partitioning import Partitioning, custom_partitioning_p
 from jxkernel.sharding.rules import SdyShardingRule, parse_rule
 from jxkernel.tree import physical
 
@@ -156,10 +156,10 @@ class custom_partitioning:  # the name that users know
                 "the partitioner knows nothing: pass them as arguments"
             )
         said = (self._partition, self._rule, static, (in_tree, traced.out_tree))
-        division = closed.remember(_division, name, *said)
-        outs = custom_partitioning_p.bind(*flat, jaxpr=closed, division=division)
+        partitioning = closed.remember(_partitioning, name, *said)
+        outs = custom_partitioning_p.bind(*flat, jaxpr=closed, partitioning=partitioning)
         return traced.out_tree.unflatten(outs)
 
 
-def _division(closed: ClosedJaxpr, name: str, *said: Any) -> Division:
-    return Division(name, *said)
+def _partitioning(closed: ClosedJaxpr, name: str, *said: Any) -> Partitioning:
+    return Partitioning(name, *said)

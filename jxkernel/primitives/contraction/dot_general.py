@@ -159,7 +159,7 @@ def _check_axes(lhs: ShapedArray, rhs: ShapedArray, numbers: DotDimensionNumbers
             )
 
 
-def _kept(aval_ndim: int, *used: Axes) -> Axes:
+def _free_axes(aval_ndim: int, *used: Axes) -> Axes:
     """Return the axes of an operand that are neither summed over nor batch axes."""
     taken = {axis for axes in used for axis in axes}
     return tuple([axis for axis in range(aval_ndim) if axis not in taken])
@@ -179,8 +179,8 @@ def _dot_general_abstract_eval(
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     shape = (
         *[lhs.shape[axis] for axis in lhs_batch],
-        *[lhs.shape[axis] for axis in _kept(lhs.ndim, lhs_contract, lhs_batch)],
-        *[rhs.shape[axis] for axis in _kept(rhs.ndim, rhs_contract, rhs_batch)],
+        *[lhs.shape[axis] for axis in _free_axes(lhs.ndim, lhs_contract, lhs_batch)],
+        *[rhs.shape[axis] for axis in _free_axes(rhs.ndim, rhs_contract, rhs_batch)],
     )
     weak = joint_weak_type((lhs, rhs))
     if preferred_element_type is not None:
@@ -262,7 +262,7 @@ def _dot_general_transpose(
         return zero_cotangents((lhs, rhs))
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     if is_linear(lhs):
-        kept = len(_kept(len(lhs.shape), lhs_contract, lhs_batch))
+        kept = len(_free_axes(len(lhs.shape), lhs_contract, lhs_batch))
         first = _cotangent_of_left(
             ct,
             lhs.aval,
@@ -273,7 +273,7 @@ def _dot_general_transpose(
             preferred_element_type,
         )
         return [first, None]
-    kept = len(_kept(rank_of(lhs), lhs_contract, lhs_batch))
+    kept = len(_free_axes(rank_of(lhs), lhs_contract, lhs_batch))
     swapped = ((rhs_contract, lhs_contract), (rhs_batch, lhs_batch))
     second = _cotangent_of_left(
         ct,
@@ -315,12 +315,12 @@ def _cotangent_of_left(
       preferred_element_type: the dtype of the sums.
     """
     (contract, other_contract), (batch, other_batch) = numbers
-    other_kept = _kept(rank_of(other), other_contract, other_batch)
+    other_kept = _free_axes(rank_of(other), other_contract, other_batch)
     sought = (tuple(others_axes), other_kept), (tuple(range(len(batch))), other_batch)
     product = _product(ct, other, sought, precision, preferred_element_type)
     # Its axes: batch, the operand's own, then the summed ones in the order of the other operand.
     summed = [axis for _, axis in sorted(zip(other_contract, contract, strict=True))]
-    order = [*batch, *_kept(operand.ndim, contract, batch), *summed]
+    order = [*batch, *_free_axes(operand.ndim, contract, batch), *summed]
     back = inverse_permutation(order)
     if dtypes.issubdtype(abstractify(product).dtype, np.complexfloating):
         product = _as_complex_as(operand, product)
@@ -352,12 +352,12 @@ def _dot_general_batch(
         lhs_batch, rhs_batch = (left, *lhs_batch), (right, *rhs_batch)
         dim = 0
     elif left is not None:
-        own = _kept(rank_of(args[0]), lhs_contract, lhs_batch)
+        own = _free_axes(rank_of(args[0]), lhs_contract, lhs_batch)
         dim = len(lhs_batch) + own.index(left)
     else:
         assert right is not None, "one operand at least is batched"
-        others = _kept(rank_of(args[0]), lhs_contract, lhs_batch)
-        own = _kept(rank_of(args[1]), rhs_contract, rhs_batch)
+        others = _free_axes(rank_of(args[0]), lhs_contract, lhs_batch)
+        own = _free_axes(rank_of(args[1]), rhs_contract, rhs_batch)
         dim = len(lhs_batch) + len(others) + own.index(right)
     numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
     return dot_general_p.bind(*args, dimension_numbers=numbers, **params), dim

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import jxkernel as jx
-from jxkernel.jupyter.programs import requests as wholes
+from jxkernel.jupyter.programs import requests
 from jxkernel.jupyter.programs.requests import Programs
 from jxkernel.jupyter.programs.view import outline_data
 from jxkernel.observe import outline
@@ -41,7 +41,7 @@ def long_program(x: float) -> object:
 
 
 def test_a_program_comes_in_parts_that_make_it_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wholes, "_PART", 25)
+    monkeypatch.setattr(requests, "_PART", 25)
     closed = jx.make_jaxpr(long_program)(1.0)
     token = outline(closed, title="long", limit=10).token
     programs = Programs()
@@ -72,7 +72,7 @@ class _Counted(list[Any]):
 
 
 def test_the_first_part_looks_at_no_more_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wholes, "_PART", 10)
+    monkeypatch.setattr(requests, "_PART", 10)
     closed = jx.make_jaxpr(long_program)(1.0)
     token = outline(closed, limit=5).token
     closed.jaxpr.eqns = counted = _Counted(closed.jaxpr.eqns)
@@ -85,7 +85,7 @@ def test_parts_are_the_outline_and_may_be_asked_for_again(monkeypatch: pytest.Mo
     def halves(x: float) -> object:
         return jx.lax.cond(x > 0, jx.numpy.sin, lambda one: jx.numpy.cos(one) * 2, x)
 
-    monkeypatch.setattr(wholes, "_PART", 2)
+    monkeypatch.setattr(requests, "_PART", 2)
     closed = jx.make_jaxpr(jx.jit(halves))(1.0)
     whole = plain(outline_data(outline(closed)))
     token = outline(closed, limit=1).token
