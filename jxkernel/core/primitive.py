@@ -51,7 +51,6 @@ __all__ = ["Primitive", "Undefined", "clear_primitive_caches"]
 RuleT = TypeVar("RuleT", bound=Callable[..., Any])
 
 _CACHE_LIMIT = 8192
-_NO_PARAMS: tuple[Any, ...] = ()
 
 
 class Undefined:

@@ -25,11 +25,8 @@ __all__ = [
 ]
 
 
-class Zero:
-    """A tangent or cotangent that is zero; ``aval`` is its type.
-
-    Rules of users that ask for symbolic zeros meet it as ``custom_derivatives.SymbolicZero``.
-    """
+class _Placeholder:
+    """Stands for an array of which only the type is known: ``aval``."""
 
     __slots__ = ("aval",)
 
@@ -51,6 +48,15 @@ class Zero:
         """The number of axes."""
         return self.aval.ndim
 
+
+class Zero(_Placeholder):
+    """A tangent or cotangent that is zero; ``aval`` is its type.
+
+    Rules of users that ask for symbolic zeros meet it as ``custom_derivatives.SymbolicZero``.
+    """
+
+    __slots__ = ()
+
     @staticmethod
     def tangent_of(value: Any) -> Zero:
         """Return the zero tangent of an array."""
@@ -65,23 +71,10 @@ class Zero:
         return f"Zero({self.aval.short()})"
 
 
-class UndefinedPrimal:
+class UndefinedPrimal(_Placeholder):
     """An argument in which an equation is to be transposed; only its type is known."""
 
-    __slots__ = ("aval",)
-
-    def __init__(self, aval: ShapedArray) -> None:
-        self.aval = aval
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the axes."""
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        """The element type."""
-        return self.aval.dtype
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval.short()})"

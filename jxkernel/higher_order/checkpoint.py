@@ -22,8 +22,10 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.higher_order.groups import Groups
 from jxkernel.higher_order.keeping import keep
 from jxkernel.higher_order.programs import (
+    cotangents,
     evaluate_compiled_when_repeated,
     keep_arguments,
     keep_results,
@@ -226,29 +228,30 @@ def _split(
     """
     known, rest, unknown_out, count = partial_eval_program(closed, unknown)
     jaxpr = known.jaxpr
-    shown, residuals = jaxpr.outvars[: len(jaxpr.outvars) - count], jaxpr.outvars[-count or None :]
-    residuals = residuals if count else []
+    shown, residuals = Groups((len(jaxpr.outvars) - count, count)).split(jaxpr.outvars)
     kept = keep(jaxpr, lambda eqn: _keeps(policy, eqn))
     saved = kept.values
     again = jaxpr.replace(invars=[*jaxpr.invars, *saved], outvars=residuals, eqns=kept.again)
     again = dce_jaxpr(again, [True] * len(residuals), keep_invars=True)[0]
     hidden = rest.in_avals[count:]
-    first, second = len(jaxpr.invars), len(jaxpr.invars) + len(saved)
+    groups = Groups.of(jaxpr.invars, saved, hidden)
 
     def run(*values: Any) -> list[Any]:
-        made = eval_jaxpr(again, known.consts, *values[:second])
-        return eval_jaxpr(rest.jaxpr, rest.consts, *made, *values[second:])
+        known_args, kept_values, unknown_args = groups.split(values)
+        made = eval_jaxpr(again, known.consts, *known_args, *kept_values)
+        return eval_jaxpr(rest.jaxpr, rest.consts, *made, *unknown_args)
 
     whole = trace_flat(
         run, [*[var.aval for var in again.invars], *hidden], name=f"again_{closed.jaxpr.name}"
     )
     lean, reads = keep_results(whole, (True,) * len(whole.out_avals))
-    reads = (*reads[:second], *[True] * len(hidden))
-    used = [var for var, read in zip(saved, reads[first:second], strict=True) if read]
+    reads_known, reads_kept, _ = groups.split(reads)
+    used = pick(saved, reads_kept)
     first_jaxpr = jaxpr.replace(outvars=[*shown, *used], eqns=kept.first)
     program = ClosedJaxpr(first_jaxpr, known.consts)
     known_program = keep_results(program, (True,) * len(program.out_avals))[0]
-    return known_program, keep_arguments(lean, reads), reads[:first], unknown_out
+    reads = (*reads_known, *reads_kept, *[True] * len(hidden))
+    return known_program, keep_arguments(lean, reads), reads_known, unknown_out
 
 
 def _keeps(policy: Policy | None, eqn: Eqn) -> bool:
@@ -279,11 +282,7 @@ def _checkpoint_transpose(
     )
     outs = checkpoint_p.bind(*operands, jaxpr=program, **params)
     refs.write(outs[: len(values)])
-    outs = outs[len(values) :]
-    avals = [arg.aval.cotangent() for arg in pick(args, linear)]
-    zeros = [Zero(aval) for aval in pick(avals, produced, wanted=False)]
-    pulled = iter(merge(produced, outs, zeros))
-    return [next(pulled) if flag else None for flag in linear]
+    return cotangents(args, produced, outs[len(values) :])
 
 
 @checkpoint_p.def_batch

@@ -33,6 +33,7 @@ from jxkernel.higher_order.groups import Flags
 from jxkernel.higher_order.programs import (
     add_zero_results,
     contains,
+    cotangents,
     evaluate_compiled,
     keep_arguments,
     keep_results,
@@ -252,10 +253,7 @@ def _cond_transpose(
         known = [*values, *pick(operands, linear, wanted=False)]
         outs = cond_p.bind(index, *known, *pick(cts, nonzero), branches=tuple(programs))
         refs.write(outs[: len(values)])
-        outs = outs[len(values) :]
-    zeros = [Zero(aval) for aval in pick(avals, produced, wanted=False)]
-    pulled = iter(merge(produced, outs, zeros))
-    return [None, *[next(pulled) if flag else None for flag in linear]]
+    return [None, *cotangents(operands, produced, outs[len(values) :])]
 
 
 # ---------------------------------------------------------------- batching

@@ -36,7 +36,7 @@ from jxkernel.higher_order.batched_calls import (
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import (
     call_primitive,
-    place_arguments,
+    ignore_first,
 )
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim_p, instantiate
 from jxkernel.primitives.shape.transpose import move_axis
@@ -123,11 +123,7 @@ def bind_custom_jvp(
         first, call = traced_operands(fun, operands)
         rule = rule.after(len(first))
         rule, more = _traced_rule(rule, [*first, *operands], len(first) + count)
-        call = place_arguments(
-            call,
-            tuple(range(len(more), len(more) + len(call.in_avals))),
-            [*map(abstractify, more), *call.in_avals],
-        )
+        call = ignore_first(call, [abstractify(one) for one in more])
         operands = [*more, *first, *operands]
         count += len(first) + len(more)
     return custom_jvp_call_p.bind(*operands, call_jaxpr=call, jvp=rule, num_consts=count)

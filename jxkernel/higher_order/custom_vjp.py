@@ -31,11 +31,12 @@ from jxkernel.higher_order.custom_jvp import (
     has_tangent,
     refuse_moving_constants,
 )
+from jxkernel.higher_order.groups import Groups
 from jxkernel.higher_order.jit import transpose_call
 from jxkernel.higher_order.programs import (
     call_primitive,
+    ignore_first,
     pick,
-    place_arguments,
     typed_by_programs,
 )
 from jxkernel.primitives.shape.broadcast import batch_to_front, instantiate
@@ -107,8 +108,7 @@ def bind_custom_vjp(
         first, call = traced_operands(fun, operands)
         rule = rule.after(len(first))
         rule, more = _traced_rule(rule, [*first, *operands], len(args))
-        own = range(len(more), len(more) + len(call.in_avals))
-        call = place_arguments(call, tuple(own), [*map(abstractify, more), *call.in_avals])
+        call = ignore_first(call, [abstractify(one) for one in more])
         operands = [*more, *first, *operands]
         count += len(first) + len(more)
     return custom_vjp_call_p.bind(*operands, call_jaxpr=call, vjp=rule, num_consts=count)
@@ -132,7 +132,7 @@ def _traced_rule(rule: VjpRule, operands: Sequence[Any], count: int) -> tuple[Vj
 
     back = trace_flat(backward, [*residuals, *cts], name=f"bwd_{rule.name}")
     there_program, back_program = there.hoisted(), back.hoisted()
-    first, second = len(there.consts), len(there.consts) + len(back.consts)
+    groups = Groups.of(there.consts, back.consts, there.in_avals)
 
     def pull_program(values: Sequence[Any], given: Sequence[Any]) -> list[Any]:
         explicit = [instantiate(ct) for ct in given]
@@ -142,9 +142,9 @@ def _traced_rule(rule: VjpRule, operands: Sequence[Any], count: int) -> tuple[Vj
     def run(
         values: Sequence[Any], active: Sequence[bool]
     ) -> tuple[Sequence[Any], Sequence[Any], Pull]:
-        results = eval_jaxpr(there_program.jaxpr, (), *values[:first], *values[second:])
-        kept = [*values[first:second], *results[out_count:]]
-        return results[:out_count], kept, pull_program
+        there_consts, back_consts, args = groups.split(values)
+        results = eval_jaxpr(there_program.jaxpr, (), *there_consts, *args)
+        return results[:out_count], [*back_consts, *results[out_count:]], pull_program
 
     return VjpRule(run, rule.name), [*there.consts, *back.consts]
 

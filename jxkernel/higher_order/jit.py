@@ -18,7 +18,12 @@ from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
 from jxkernel.core.zeros import Zero, is_linear
-from jxkernel.higher_order.programs import transposed, typed_by_programs
+from jxkernel.higher_order.programs import (
+    cotangents,
+    split_tangents,
+    transposed,
+    typed_by_programs,
+)
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.transforms.batching import batch_program
 from jxkernel.transforms.dce import dce_jaxpr
@@ -107,13 +112,7 @@ def _jit_jvp(
     program, out_nonzeros = jvp_program(jaxpr, nonzeros)
     given = [t for t in tangents if type(t) is not Zero]
     outs = _rebind([*primals, *given], program, f"jvp({name})")
-    count = len(jaxpr.out_avals)
-    moved = iter(outs[count:])
-    out_tangents = [
-        next(moved) if nonzero else Zero(aval.tangent())
-        for nonzero, aval in zip(out_nonzeros, jaxpr.out_avals, strict=True)
-    ]
-    return outs[:count], out_tangents
+    return split_tangents(outs, len(jaxpr.out_avals), out_nonzeros, jaxpr.out_avals)
 
 
 def _jit_partial_eval(
@@ -149,11 +148,7 @@ def transpose_call(
     values = refs.values()
     pulled = _rebind([*values, *known, *given], program, f"transpose({name})")
     refs.write(pulled[: len(values)])
-    outs, flags = iter(pulled[len(values) :]), iter(produced)
-    return [
-        (next(outs) if next(flags) else Zero(arg.aval.cotangent())) if lin else None
-        for arg, lin in zip(args, linear, strict=True)
-    ]
+    return cotangents(args, produced, pulled[len(values) :])
 
 
 @jit_p.def_batch

@@ -15,7 +15,7 @@ from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Var, eval_jaxpr, subjaxprs
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
-from jxkernel.core.zeros import Zero
+from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.higher_order.references import CapturedReferences, Carried
 from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.transforms.dce import dce_jaxpr
@@ -27,9 +27,11 @@ __all__ = [
     "call_primitive",
     "comes_again",
     "contains",
+    "cotangents",
     "drop_effects",
     "evaluate_compiled",
     "evaluate_compiled_when_repeated",
+    "ignore_first",
     "keep_arguments",
     "keep_results",
     "merge",
@@ -289,6 +291,13 @@ def _place_arguments(
     return ClosedJaxpr(closed.jaxpr.replace(invars=invars), closed.consts)
 
 
+def ignore_first(closed: ClosedJaxpr, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """Return the program as one that takes arguments of these types before its own."""
+    count = len(avals)
+    own = range(count, count + len(closed.in_avals))
+    return place_arguments(closed, tuple(own), [*avals, *closed.in_avals])
+
+
 def keep_arguments(closed: ClosedJaxpr, kept: tuple[bool, ...]) -> ClosedJaxpr:
     """Return the program without the arguments that are not ``kept``; it must not read them."""
     return closed if all(kept) else closed.remember(_keep_arguments, kept)
@@ -378,6 +387,23 @@ def transposed(
             ], carried
         except CapturedReferences as found:
             known.append(carried.with_captured(found))
+
+
+def cotangents(
+    args: Sequence[Any], produced: Sequence[bool], outs: Sequence[Any]
+) -> list[Any | None]:
+    """Return for each argument of a transpose rule its cotangent; None for known arguments.
+
+    Args:
+      args: the arguments of the rule.
+      produced: for each linear one whether a transposed program gives its cotangent; else it is 0.
+      outs: the cotangents that the program gave.
+    """
+    flags, given = iter(produced), iter(outs)
+    return [
+        (next(given) if next(flags) else Zero(arg.aval.cotangent())) if is_linear(arg) else None
+        for arg in args
+    ]
 
 
 def _references(

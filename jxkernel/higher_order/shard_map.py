@@ -31,6 +31,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, program_names
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, scalar_like
 from jxkernel.higher_order.programs import (
+    cotangents,
     evaluate_compiled,
     merge,
     pick,
@@ -412,20 +413,14 @@ def _shard_map_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[
     if not params["check_vma"]:
         mesh, manual = params["mesh"], params["manual_axes"]
         whole = program.remember(_shared, known_specs, ct_specs, result_specs, mesh, manual)
-    outs = iter(
-        _rebind(
-            [*pick(args, known_flags), *pick(cts, nonzero)],
-            whole,
-            params,
-            in_specs=(*known_specs, *ct_specs),
-            out_specs=result_specs,
-        )
+    outs = _rebind(
+        [*pick(args, known_flags), *pick(cts, nonzero)],
+        whole,
+        params,
+        in_specs=(*known_specs, *ct_specs),
+        out_specs=result_specs,
     )
-    flags = iter(produced)
-    return [
-        (next(outs) if next(flags) else Zero(arg.aval.cotangent())) if is_linear(arg) else None
-        for arg in args
-    ]
+    return cotangents(args, produced, outs)
 
 
 def _shared(

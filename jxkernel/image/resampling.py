@@ -179,7 +179,7 @@ def _nearest(image: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     return image
 
 
-def _method(name: str, method: Any) -> ResizeMethod:
+def _method(method: Any) -> ResizeMethod:
     return method if isinstance(method, ResizeMethod) else ResizeMethod.from_string(method)
 
 
@@ -223,7 +223,7 @@ def resize(
     >>> image.resize(jnp.array([0.0, 2.0]), (4,), "linear")
     Array([0. , 0.5, 1.5, 2. ], dtype=float32)
     """
-    chosen = _method("resize", method)
+    chosen = _method(method)
     own, wanted = _checked("resize", image, shape)
     axes = tuple(i for i, (a, b) in enumerate(zip(own, wanted, strict=True)) if a != b)
     if any(own[axis] == 0 for axis in axes):
@@ -280,7 +280,7 @@ def scale_and_translate(
     Array([0., 1., 2.], dtype=float32)
     """
     name = "scale_and_translate"
-    chosen = _method(name, method)
+    chosen = _method(method)
     if chosen is ResizeMethod.NEAREST:
         raise ValueError(f"{name} has no method 'nearest': it has no derivative; use resize")
     own, wanted = _checked(name, image, shape)

@@ -84,9 +84,7 @@ def _attention(
     return found, cast(logsumexp(scores, axis=-1).swapaxes(1, 2), query.dtype)
 
 
-def _checked(
-    query: Any, key: Any, value: Any, bias: Any, mask: Any, lengths: tuple[Any, Any]
-) -> None:
+def _checked(query: Any, key: Any, value: Any, mask: Any, lengths: tuple[Any, Any]) -> None:
     avals = [
         argument_aval("dot_product_attention", x, i) for i, x in enumerate((query, key, value))
     ]
@@ -169,7 +167,7 @@ def dot_product_attention(
         for x in (query, key, value, bias, mask)
     )
     lengths = (query_seq_lengths, key_value_seq_lengths)
-    _checked(query, key, value, bias, mask, lengths)
+    _checked(query, key, value, mask, lengths)
     size = np.shape(query)[-1]
     found, totals = _attention(
         query,

@@ -20,7 +20,6 @@ from jxkernel.primitives.indexing.concatenate import split as cut
 from jxkernel.primitives.indexing.concatenate import stack as stacked
 from jxkernel.primitives.indexing.slicing import slice as sliced
 from jxkernel.primitives.shape import reshape as ops
-from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.runtime import ArrayImpl
 
 __all__ = [
@@ -395,15 +394,6 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
     if any(count < 0 for count in counts):
         raise ValueError(f"tile got counts {counts}: they are not negative")
     return _tiled(A, counts)
-
-
-@fused(static=("count", "axis"))
-def _repeated_equally(a: Any, count: int, axis: int) -> Any:
-    sizes = np.shape(a)
-    spread = (*sizes[: axis + 1], count, *sizes[axis + 1 :])
-    kept = tuple(i for i in range(len(spread)) if i != axis + 1)
-    result = (*sizes[:axis], sizes[axis] * count, *sizes[axis + 1 :])
-    return ops.reshape(broadcast_in_dim(a, spread, kept), result)
 
 
 def resize(a: Any, new_shape: Any) -> Any:

@@ -34,12 +34,10 @@ class Operation:
     """An operation of a compiled program.
 
     Attributes:
-      opcode: what it is: ``fusion``, ``dot``.
       name: its name in the traced program: ``scan/sin``; empty where XLA made it.
       frames: the numbers of the source lines that it computes, its own first.
     """
 
-    opcode: str
     name: str
     frames: tuple[int, ...]
 
@@ -247,15 +245,14 @@ class _Module:
         return Program(_text(self._module, 1), operations, _spots_of(self._module))
 
     def _operation(self, instruction: memoryview) -> Operation:
-        opcode = _text(instruction, 2)
         name, frame = _origin(instruction)
         frames = [frame]
-        if opcode in ("fusion", "call"):
+        if _text(instruction, 2) in ("fusion", "call"):
             for inner in self._inside(instruction):
                 inner_name, inner_frame = _origin(inner)
                 name = name or inner_name
                 frames.append(inner_frame)
-        return Operation(opcode, name, tuple(dict.fromkeys(one for one in frames if one)))
+        return Operation(name, tuple(dict.fromkeys(one for one in frames if one)))
 
     def _inside(self, instruction: memoryview) -> list[memoryview]:
         called = _numbers(instruction, 38)

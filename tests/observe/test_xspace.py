@@ -68,7 +68,7 @@ def test_operations_have_the_lines_of_what_was_fused() -> None:
     assert program is not None
     assert programs.find("jit_g", 300, {"fusion"}) is None
     assert program.name == "jit_f"
-    assert program.operations["fusion"] == Operation("fusion", "add", (1, 2))
+    assert program.operations["fusion"] == Operation("add", (1, 2))
     assert program.places("fusion") == ("a.py:300", "a.py:7")
     assert program.places("copy") == ()
 

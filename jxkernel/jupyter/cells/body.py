@@ -165,7 +165,7 @@ def _function_body(source: CellSource, parameters: Sequence[str]) -> list[ast.st
     shared = source.names.shared
     if shared:
         statements = copy.deepcopy(statements)
-        statements = [_GlobalsToNonlocals(shared).visit(statement) for statement in statements]
+        statements = [_GlobalsToNonlocals().visit(statement) for statement in statements]
     value: ast.expr = ast.Constant(None)
     if source.shown:
         last = statements.pop()
@@ -198,8 +198,7 @@ def _inner_code(code: CodeType) -> CodeType:
 class _GlobalsToNonlocals(ast.NodeTransformer):
     """Drops ``global`` at the cell's top level and makes it ``nonlocal`` inside functions."""
 
-    def __init__(self, shared: frozenset[str]) -> None:
-        self._shared = shared
+    def __init__(self) -> None:
         self._depth = 0
 
     def _nested(self, node: ast.AST) -> ast.AST:

@@ -20,7 +20,6 @@ __all__ = ["lower_sliding", "slides"]
 _FEWEST, _MOST, _LEAST_WORK = 4, 1 << 10, 1 << 17
 """The lengths of the short vector, and the multiplications, between which this was faster."""
 _FLOATS = ("float32", "float64")
-_INDEX = np.dtype(np.int32)
 
 
 def slides(context: Any, window: Any) -> bool:

@@ -459,7 +459,7 @@ def reshaping(
             continue
         names = [name for axis in before for name in axes_of(operand.entries[axis])]
         if len(before) > 1 and (len(after) > 1 or divided != before[: len(divided)]):
-            raise _unclear(out, operand)
+            raise _unclear(out)
         assert operand.explicit_sharding is not None, "it has entries"
         _give_out(entries, names, after, out, operand)
     return tuple(entries)
@@ -473,7 +473,7 @@ def _matching(out: ShapedArray, operand: ShapedArray) -> Entries:
     return (None,) * out.ndim
 
 
-def _unclear(out: ShapedArray, operand: ShapedArray) -> Undecided:
+def _unclear(out: ShapedArray) -> Undecided:
     return Undecided(
         f"and shape {out.shape} is not made of its axes so that pieces stay pieces",
         OUT_SHARDING.replace("out_sharding", "reshape(..., out_sharding") + ")",
@@ -495,7 +495,7 @@ def _give_out(
             exhausted = taken and out.shape[place] == prod([sizes[n] for n in taken])
             following = next(places, None)
             if not exhausted or following is None:
-                raise _unclear(out, operand)
+                raise _unclear(out)
             place, taken = following, []
         taken.append(name)
         entries[place] = taken[0] if len(taken) == 1 else tuple(taken)
