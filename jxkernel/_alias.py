@@ -154,7 +154,7 @@ class _Front(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # The import system hangs a module below its package; a name of jxkernel's own goes before
-        # (`jax.config` is the settings, also after `from jax.config import config`).
+        # (``jax.config`` is the settings, also after ``from jax.config import config``).
         own = sys.modules[_OWN]
         if isinstance(value, ModuleType) and value.__name__ == f"{_OWN}.{name}":
             if not hasattr(own, name):
@@ -240,7 +240,7 @@ class _Hook:
             if not found and _only_asked():
                 return None
             if not found and below.startswith("_src."):
-                # Without its name, or `from jax._src.core import X` would hide what it says.
+                # Without its name, or ``from jax._src.core import X`` would hide what it says.
                 raise ModuleNotFoundError(_internal(fullname))
             if not found:
                 self._refuse(fullname, below)
@@ -249,7 +249,7 @@ class _Hook:
         if fullname == _PEER and self._found_elsewhere(fullname, path, target):
             refusing: Any = _Refusing()
             return ModuleSpec(fullname, refusing)
-        # What `from jax.experimental import X` asks of our package, which has its own name.
+        # What ``from jax.experimental import X`` asks of our package, which has its own name.
         imports = self.names and top == _OWN and below.startswith("experimental.")
         if imports and not _only_asked() and _refused(below):
             if self._found_elsewhere(fullname, path, target):

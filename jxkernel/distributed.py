@@ -104,10 +104,9 @@ def _visible(given: int | Sequence[int] | None, local_rank: int | None) -> tuple
 def is_initialized() -> bool:
     """Return whether this process has joined others.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> jx.distributed.is_initialized()
-      False
+    >>> import jxkernel as jx
+    >>> jx.distributed.is_initialized()
+    False
     """
     return joined() is not None
 

@@ -17,7 +17,7 @@ from typing import Any
 __all__ = ["page", "rendered"]
 
 _SECTIONS = re.compile(
-    r"(Args|Attributes|Example|Examples|Note|Raises|References|Returns|Source|Yields):\s*(.*)"
+    r"(Args|Attributes|Note|Raises|References|Returns|Source|Yields):\s*(.*)"
 )
 _CODE = re.compile(r"(``.+?``|`[^`]+`)", re.DOTALL)
 _SPECIAL = re.compile(r"([\\*_<>$\[\]{}|#])")

@@ -77,14 +77,13 @@ def pure_callback(
 
     Its derivative is an error; give one with ``custom_jvp``.
 
-    Example:
-      >>> import numpy as np
-      >>> import jxkernel as jax
-      >>> def median(x):
-      ...     return np.median(x)
-      >>> f = jax.jit(lambda x: jax.pure_callback(median, jax.ShapeDtypeStruct((), x.dtype), x))
-      >>> f(np.array([3.0, 1.0, 2.0], np.float32))
-      Array(2., dtype=float32)
+    >>> import numpy as np
+    >>> import jxkernel as jax
+    >>> def median(x):
+    ...     return np.median(x)
+    >>> f = jax.jit(lambda x: jax.pure_callback(median, jax.ShapeDtypeStruct((), x.dtype), x))
+    >>> f(np.array([3.0, 1.0, 2.0], np.float32))
+    Array(2., dtype=float32)
     """
     if vectorized is not None:
         if vmap_method is not None:
@@ -140,16 +139,15 @@ def io_callback(
     Under ``vmap`` it is called for each example; an ordered one is an error there.  So is its
     derivative.
 
-    Example:
-      >>> import jxkernel as jax
-      >>> from jxkernel.experimental import io_callback
-      >>> seen = []
-      >>> @jax.jit
-      ... def f(x):
-      ...     io_callback(lambda v: seen.append(int(v)), None, x, ordered=True)
-      ...     return x + 1
-      >>> int(f(1)), int(f(2)), seen
-      (2, 3, [1, 2])
+    >>> import jxkernel as jax
+    >>> from jxkernel.experimental import io_callback
+    >>> seen = []
+    >>> @jax.jit
+    ... def f(x):
+    ...     io_callback(lambda v: seen.append(int(v)), None, x, ordered=True)
+    ...     return x + 1
+    >>> int(f(1)), int(f(2)), seen
+    (2, 3, [1, 2])
     """
     _check_sharding("io_callback", sharding)
     leaves, function, avals, out_tree = _prepared(
@@ -186,17 +184,16 @@ def debug_callback(
         ``JaxRuntimeError``, raised where a result of the program, or ``effects_barrier``, is
         awaited.  Outside of programs the exception is raised as it is.
 
-    Example:
-      >>> import jxkernel as jax
-      >>> largest = []
-      >>> @jax.jit
-      ... def f(x):
-      ...     jax.debug.callback(lambda v: largest.append(float(v)), x.max())
-      ...     return 2 * x
-      >>> y = f(jax.numpy.arange(3.0))
-      >>> jax.effects_barrier()
-      >>> largest
-      [2.0]
+    >>> import jxkernel as jax
+    >>> largest = []
+    >>> @jax.jit
+    ... def f(x):
+    ...     jax.debug.callback(lambda v: largest.append(float(v)), x.max())
+    ...     return 2 * x
+    >>> y = f(jax.numpy.arange(3.0))
+    >>> jax.effects_barrier()
+    >>> largest
+    [2.0]
     """
     if callback is None:
         return partial(debug_callback, ordered=ordered, partitioned=partitioned)

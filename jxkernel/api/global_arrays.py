@@ -57,10 +57,9 @@ def make_mesh(
       TypeError: a size is no whole number.
       ValueError: there are fewer devices than the mesh has places, or a size is not positive.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> jx.make_mesh((1, 1), ("data", "model"))
-      Mesh('data': 1, 'model': 1, axis_types=(Explicit, Explicit))
+    >>> import jxkernel as jx
+    >>> jx.make_mesh((1, 1), ("data", "model"))
+    Mesh('data': 1, 'model': 1, axis_types=(Explicit, Explicit))
     """
     available = list(runtime.devices() if devices is None else devices)
     sizes = tuple([index(size) for size in axis_sizes])
@@ -110,10 +109,9 @@ def create_device_mesh(
     Raises:
       ValueError: there are more or fewer devices than the shape has places.
 
-    Example:
-      >>> from jxkernel.experimental import mesh_utils
-      >>> mesh_utils.create_device_mesh((1,), jx.devices()[:1]).shape
-      (1,)
+    >>> from jxkernel.experimental import mesh_utils
+    >>> mesh_utils.create_device_mesh((1,), jx.devices()[:1]).shape
+    (1,)
     """
     given = list(runtime.devices() if devices is None else devices)
     if prod(mesh_shape) != len(given):
@@ -147,10 +145,9 @@ def create_hybrid_device_mesh(
     Raises:
       ValueError: ranks differ, or there are other numbers of processes or of their devices.
 
-    Example:
-      >>> from jxkernel.experimental import mesh_utils
-      >>> mesh_utils.create_hybrid_device_mesh((1, 1), (1, 1), jx.devices()[:1]).shape
-      (1, 1)
+    >>> from jxkernel.experimental import mesh_utils
+    >>> mesh_utils.create_hybrid_device_mesh((1, 1), (1, 1), jx.devices()[:1]).shape
+    (1, 1)
     """
     if len(mesh_shape) != len(dcn_mesh_shape):
         raise ValueError(
@@ -229,12 +226,11 @@ def make_array_from_callback(
       TypeError: one of them is no shape, sharding, function or dtype.
       ValueError: a part has another shape than its index says, or not all are keys of one kind.
 
-    Example:
-      >>> import jxkernel as jx, numpy as np
-      >>> from jxkernel.sharding import NamedSharding, PartitionSpec as P
-      >>> rows = NamedSharding(jx.make_mesh((1,), ("x",)), P("x"))
-      >>> jx.make_array_from_callback((3,), rows, lambda index: np.arange(3)[index])
-      Array([0, 1, 2], dtype=int32)
+    >>> import jxkernel as jx, numpy as np
+    >>> from jxkernel.sharding import NamedSharding, PartitionSpec as P
+    >>> rows = NamedSharding(jx.make_mesh((1,), ("x",)), P("x"))
+    >>> jx.make_array_from_callback((3,), rows, lambda index: np.arange(3)[index])
+    Array([0, 1, 2], dtype=int32)
     """
     name = "make_array_from_callback"
     _check_sharding(name, sharding)

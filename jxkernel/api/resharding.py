@@ -51,12 +51,11 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
     Over explicit axes the type changes with it.  The derivative is the identity; the cotangent is
     divided as ``xs`` was.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> mesh = jx.make_mesh((1,), ("x",))
-      >>> rows = jx.NamedSharding(mesh, jx.P("x"))
-      >>> print(jx.typeof(jx.reshard(jnp.arange(3), rows)))
-      int32[3@x]
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> mesh = jx.make_mesh((1,), ("x",))
+    >>> rows = jx.NamedSharding(mesh, jx.P("x"))
+    >>> print(jx.typeof(jx.reshard(jnp.arange(3), rows)))
+    int32[3@x]
     """
     if out_shardings is None:
         raise ValueError(
@@ -113,11 +112,10 @@ def auto_axes(
       TypeError: ``f`` is not callable, or a call has no ``out_sharding``.
       ValueError: a result cannot be divided so.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> whole = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P())
-      >>> jx.sharding.auto_axes(lambda x: x * 2, out_sharding=whole)(jnp.arange(3)).tolist()
-      [0, 2, 4]
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> whole = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P())
+    >>> jx.sharding.auto_axes(lambda x: x * 2, out_sharding=whole)(jnp.arange(3)).tolist()
+    [0, 2, 4]
     """
     if f is None:
         return partial(auto_axes, axes=axes, out_sharding=out_sharding)
@@ -182,11 +180,10 @@ def explicit_axes(
       TypeError: ``f`` is not callable, or a call has no ``in_sharding``.
       ValueError: an argument cannot be divided so.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> rows = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P("x"))
-      >>> jx.sharding.explicit_axes(jnp.sum, in_sharding=rows)(jnp.arange(3)).item()
-      3
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> rows = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P("x"))
+    >>> jx.sharding.explicit_axes(jnp.sum, in_sharding=rows)(jnp.arange(3)).item()
+    3
     """
     if f is None:
         return partial(explicit_axes, axes=axes, in_sharding=in_sharding)
@@ -257,13 +254,12 @@ def smap(
       TypeError: ``f`` is not callable.
       ValueError: no mesh is set, it has no such axis, or a size does not divide.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> with jx.set_mesh(jx.make_mesh((1,), ("x",))):
-      ...     jx.smap(lambda x: x.sum(keepdims=True), in_axes=0, out_axes=0, axis_name="x")(
-      ...         jnp.arange(4)
-      ...     )
-      Array([6], dtype=int32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> with jx.set_mesh(jx.make_mesh((1,), ("x",))):
+    ...     jx.smap(lambda x: x.sum(keepdims=True), in_axes=0, out_axes=0, axis_name="x")(
+    ...         jnp.arange(4)
+    ...     )
+    Array([6], dtype=int32)
     """
     if f is None:
         return partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)

@@ -98,14 +98,13 @@ def shard_map(
     those that its spec names, and those of what it was computed from.  ``psum``, ``pmax``,
     ``pmin`` and ``all_gather(..., to="invarying")`` take an axis away.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> mesh = jx.make_mesh((1,), ("x",))
-      >>> total = jx.shard_map(
-      ...     lambda x: jx.lax.psum(x.sum(), "x"), mesh=mesh, in_specs=jx.P("x"), out_specs=jx.P()
-      ... )
-      >>> total(jnp.arange(4))
-      Array(6, dtype=int32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> mesh = jx.make_mesh((1,), ("x",))
+    >>> total = jx.shard_map(
+    ...     lambda x: jx.lax.psum(x.sum(), "x"), mesh=mesh, in_specs=jx.P("x"), out_specs=jx.P()
+    ... )
+    >>> total(jnp.arange(4))
+    Array(6, dtype=int32)
     """
     options = {
         "out_specs": out_specs,
@@ -420,10 +419,9 @@ def pmap(
     The derivative of the mapped function is its derivative, mapped.  Inside another ``pmap`` or
     ``shard_map`` each device maps over all its examples itself, as by ``vmap``.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> jx.pmap(lambda x: x / jx.lax.psum(x, "i"), axis_name="i")(jnp.ones(1))
-      Array([1.], dtype=float32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> jx.pmap(lambda x: x / jx.lax.psum(x, "i"), axis_name="i")(jnp.ones(1))
+    Array([1.], dtype=float32)
     """
     check_function("pmap", fun)
     check_axes("pmap", "in_axes", in_axes)

@@ -247,12 +247,11 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     The derivative is the identity, with the same constraint.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
-      >>> rows = NamedSharding(Mesh(jx.devices()[:1], ("x",)), P("x"))
-      >>> jx.jit(lambda x: jx.lax.with_sharding_constraint(x * 2, rows))(jnp.arange(3))
-      Array([0, 2, 4], dtype=int32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
+    >>> rows = NamedSharding(Mesh(jx.devices()[:1], ("x",)), P("x"))
+    >>> jx.jit(lambda x: jx.lax.with_sharding_constraint(x * 2, rows))(jnp.arange(3))
+    Array([0, 2, 4], dtype=int32)
     """
     leaves, structure = physical.flatten(x)
     shardings = physical.map(_said, shardings, is_leaf=_is_leaf)

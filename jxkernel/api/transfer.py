@@ -51,12 +51,11 @@ def device_put(
     is traced a sharding is a constraint, and a single device says nothing, nor does a kind of
     memory.  Programs give their results in the memory of their devices.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
-      >>> mesh = Mesh(jx.devices()[:1], ("x",))
-      >>> jx.device_put([1.0, 2.0], NamedSharding(mesh, P()))[0].sharding.spec
-      P()
+    >>> import jxkernel as jx
+    >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
+    >>> mesh = Mesh(jx.devices()[:1], ("x",))
+    >>> jx.device_put([1.0, 2.0], NamedSharding(mesh, P()))[0].sharding.spec
+    P()
     """
     if donate is not False or may_alias is not None or src is not None:
         x = _as_asked(x, src, donate, may_alias)

@@ -119,12 +119,11 @@ def communication(traced: Any) -> list[Collective]:
     Args:
       traced: a stage such as ``jx.jit(f).trace(x)``; it is compiled, and not run.
 
-    Example:
-      >>> import jxkernel as jx, numpy as np
-      >>> from jxkernel import cluster
-      >>> rows = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P("x"))
-      >>> cluster.communication(jx.jit(lambda x: x.sum()).trace(jx.device_put(np.ones(4), rows)))
-      []
+    >>> import jxkernel as jx, numpy as np
+    >>> from jxkernel import cluster
+    >>> rows = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P("x"))
+    >>> cluster.communication(jx.jit(lambda x: x.sum()).trace(jx.device_put(np.ones(4), rows)))
+    []
     """
     # What comes from disk bears the lines of the program that was compiled first.
     with enable_compilation_cache(False):

@@ -53,14 +53,13 @@ def print(
       IndexError: there are more ``{}`` than values.
       KeyError: a ``{name}`` has no value.
 
-    Example:
-      >>> import jxkernel as jax
-      >>> @jax.jit
-      ... def f(x):
-      ...     jax.debug.print("x = {} and twice that {y:.2f}", x, y=2 * x)
-      ...     return x
-      >>> y = f(0.25)
-      x = 0.25 and twice that 0.50
+    >>> import jxkernel as jax
+    >>> @jax.jit
+    ... def f(x):
+    ...     jax.debug.print("x = {} and twice that {y:.2f}", x, y=2 * x)
+    ...     return x
+    >>> y = f(0.25)
+    x = 0.25 and twice that 0.50
     """
     if fmt is None:
         return partial(
@@ -96,9 +95,8 @@ def log(
       TypeError: ``fmt`` is no string.
       ValueError, IndexError, KeyError: fields and values do not fit each other.
 
-    Example:
-      >>> import jxkernel as jax
-      >>> jax.debug.log("the loss is {}", 0.5)
+    >>> import jxkernel as jax
+    >>> jax.debug.log("the loss is {}", 0.5)
     """
     if fmt is None:
         return partial(

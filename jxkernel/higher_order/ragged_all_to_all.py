@@ -79,15 +79,14 @@ def ragged_all_to_all(
 
     Linear in ``operand`` and ``output``.  Where two members send to one row, one of them wins.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> one = jnp.ones(2, int)
-      >>> def swap(x):  # each member sends its row i to member i
-      ...     at = jnp.full(2, jx.lax.axis_index("i"))
-      ...     given = (jnp.arange(2), one, at, one)
-      ...     return jx.lax.ragged_all_to_all(x, jnp.zeros(2), *given, axis_name="i")
-      >>> jx.vmap(swap, axis_name="i")(jnp.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
-      [[1.0, 3.0], [2.0, 4.0]]
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> one = jnp.ones(2, int)
+    >>> def swap(x):  # each member sends its row i to member i
+    ...     at = jnp.full(2, jx.lax.axis_index("i"))
+    ...     given = (jnp.arange(2), one, at, one)
+    ...     return jx.lax.ragged_all_to_all(x, jnp.zeros(2), *given, axis_name="i")
+    >>> jx.vmap(swap, axis_name="i")(jnp.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [[1.0, 3.0], [2.0, 4.0]]
     """
     names = names_of(axis_name)
     size = size_of(names)

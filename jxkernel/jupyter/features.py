@@ -60,7 +60,7 @@ FEATURES: tuple[Feature, ...] = (
 SUBCOMMANDS: dict[str, Subcommand] = {
     name: one for feature in FEATURES for name, one in feature.subcommands.items()
 }
-"""The subcommands of `%jx`, by name."""
+"""The subcommands of ``%jx``, by name."""
 
 REQUESTS: dict[str, Request] = {
     name: one for feature in FEATURES for name, one in feature.requests.items()

@@ -391,7 +391,7 @@ class LoweringContext(hlo.Builder):
             if primitive.multiple_results:
                 env.update(zip(outvars, out, strict=True))
             else:
-                # `lower_fun` gives lists, whatever the primitive.
+                # ``lower_fun`` gives lists, whatever the primitive.
                 env[outvars[0]] = out[0] if isinstance(out, list) else out
             if stored:
                 for var in outvars:

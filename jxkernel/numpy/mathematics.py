@@ -280,7 +280,7 @@ arctan2 = binary_function(
     "arctan2",
     trigonometric.atan2,
     "Return the angle of the point (y, x), its first coordinate second, in [-π, π].\n\n"
-    "Of complex numbers it is -i log((y + i x) / √(x² + y²)), as `lax.atan2`.  The derivative is "
+    "Of complex numbers it is -i log((y + i x) / √(x² + y²)), as ``lax.atan2``.  The derivative is "
     "NaN where both are 0.",
     example=('f"{jnp.arctan2(1.0, -1.0):.3f}"', "'2.356'"),
     **inexact,

@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
-"""Precisions of matrix products to offer; `jax_default_matmul_precision` takes more."""
+"""Precisions of matrix products to offer; ``jax_default_matmul_precision`` takes more."""
 
 MOST_CPU_DEVICES = 64
 
@@ -67,12 +67,11 @@ class BackendSwitch:
     Args:
       namespace: the variables whose arrays may move, those of ``__main__`` where not given.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import BackendSwitch
-      >>> switch = BackendSwitch({"x": jx.numpy.ones(3)})
-      >>> print(switch.preview({"precision": "highest"}).steps[0])
-      SettingStep(what='matrix precision', before='default', after='highest')
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import BackendSwitch
+    >>> switch = BackendSwitch({"x": jx.numpy.ones(3)})
+    >>> print(switch.preview({"precision": "highest"}).steps[0])
+    SettingStep(what='matrix precision', before='default', after='highest')
     """
 
     _lock = threading.RLock()

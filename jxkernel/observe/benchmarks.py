@@ -48,11 +48,10 @@ class Times:
     Attributes:
       seconds: every time, the shortest first.
 
-    Example:
-      >>> from jxkernel.observe import Times
-      >>> times = Times((1.0, 2.0, 3.0, 4.0, 5.0))
-      >>> times.median, times.best, times.worst, times.percentile(75), times.spread
-      (3.0, 1.0, 5.0, 4.0, 2.0)
+    >>> from jxkernel.observe import Times
+    >>> times = Times((1.0, 2.0, 3.0, 4.0, 5.0))
+    >>> times.median, times.best, times.worst, times.percentile(75), times.spread
+    (3.0, 1.0, 5.0, 4.0, 2.0)
     """
 
     seconds: tuple[float, ...]
@@ -295,11 +294,10 @@ def benchmark(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Benchmark:
       TypeError: ``f`` cannot be called, or is a coroutine function; or an argument is traced.
       DeletedArrayError: an argument was donated or deleted before.
 
-    Example:
-      >>> x = jnp.ones((64, 64))
-      >>> result = jx.benchmark(jx.jit(lambda a: a @ a), x)
-      >>> result.flops, result.latency.median >= result.dispatch.best > 0
-      (524288.0, True)
+    >>> x = jnp.ones((64, 64))
+    >>> result = jx.benchmark(jx.jit(lambda a: a @ a), x)
+    >>> result.flops, result.latency.median >= result.dispatch.best > 0
+    (524288.0, True)
     """
     _check(f, args, kwargs)
     settle()

@@ -80,15 +80,14 @@ def build_timeline(rows: Sequence[LedgerRow]) -> BuildTimeline:
     Args:
       rows: rows of a ledger, as ``observe.ledger`` gives them.
 
-    Example:
-      >>> from jxkernel.observe import LedgerRow
-      >>> from jxkernel.observe.builds import build_timeline
-      >>> rows = [
-      ...     LedgerRow(1, 1000.0, "In[1]", "f", 1, trace_ns=2_000_000, compile_ns=8_000_000),
-      ...     LedgerRow(2, 2000.0, "In[2]", "g", 2, trace_ns=5_000_000),
-      ... ]
-      >>> [(one.lane, one.stage, round(one.start, 4)) for one in build_timeline(rows).bars]
-      [('f', 'trace', 0.0), ('f', 'compile', 0.002), ('g', 'trace', 0.0106)]
+    >>> from jxkernel.observe import LedgerRow
+    >>> from jxkernel.observe.builds import build_timeline
+    >>> rows = [
+    ...     LedgerRow(1, 1000.0, "In[1]", "f", 1, trace_ns=2_000_000, compile_ns=8_000_000),
+    ...     LedgerRow(2, 2000.0, "In[2]", "g", 2, trace_ns=5_000_000),
+    ... ]
+    >>> [(one.lane, one.stage, round(one.start, 4)) for one in build_timeline(rows).bars]
+    [('f', 'trace', 0.0), ('f', 'compile', 0.002), ('g', 'trace', 0.0106)]
     """
     worked = [row for row in rows if row.cost_ns]
     if not worked:

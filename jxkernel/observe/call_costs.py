@@ -110,12 +110,11 @@ def cost(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> CallCost:
       *args: its arguments, or ``ShapeDtypeStruct``s that stand for them.
       **kwargs: its arguments by name.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> square = jx.ShapeDtypeStruct((100, 100), "float32")
-      >>> found = cost(lambda a, b: a @ b, square, square)
-      >>> found.traced.flops, found.operations[0].primitive
-      (2000000, 'dot_general')
+    >>> import jxkernel as jx
+    >>> square = jx.ShapeDtypeStruct((100, 100), "float32")
+    >>> found = cost(lambda a, b: a @ b, square, square)
+    >>> found.traced.flops, found.operations[0].primitive
+    (2000000, 'dot_general')
     """
     jitted: Any = fun if jit_state(fun) is not None else jit(fun)
     return cost_of(jitted.trace(*args, **kwargs))

@@ -153,13 +153,12 @@ def compare(
     Raises:
       TypeError: there is no function, or arguments are given in more than one way.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import compare
-      >>> sin, cos = jx.jit(jx.numpy.sin), jx.jit(jx.numpy.cos)
-      >>> found = compare([sin, cos], sizes=[8, 16], make=jx.numpy.ones)
-      >>> [(row.name, row.label) for row in found.rows]
-      [('sin', '8'), ('cos', '8'), ('sin', '16'), ('cos', '16')]
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import compare
+    >>> sin, cos = jx.jit(jx.numpy.sin), jx.jit(jx.numpy.cos)
+    >>> found = compare([sin, cos], sizes=[8, 16], make=jx.numpy.ones)
+    >>> [(row.name, row.label) for row in found.rows]
+    [('sin', '8'), ('cos', '8'), ('sin', '16'), ('cos', '16')]
     """
     found = cases_of(functions, args, sizes=sizes, make=make, cases=cases)
     return Comparison(tuple(measured(one) for one in found))

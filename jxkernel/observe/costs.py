@@ -75,12 +75,11 @@ def equation_cost(eqn: Eqn) -> Cost:
 def program_cost(jaxpr: Jaxpr) -> Cost:
     """Return the cost of a program: that of its equations together.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe.costs import program_cost
-      >>> closed = jx.make_jaxpr(lambda a, b: a @ b)(jx.numpy.ones((2, 3)), jx.numpy.ones((3, 4)))
-      >>> program_cost(closed.jaxpr)
-      Cost(flops=48, bytes=104)
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe.costs import program_cost
+    >>> closed = jx.make_jaxpr(lambda a, b: a @ b)(jx.numpy.ones((2, 3)), jx.numpy.ones((3, 4)))
+    >>> program_cost(closed.jaxpr)
+    Cost(flops=48, bytes=104)
     """
     return sum(map(equation_cost, jaxpr.eqns), Cost())
 

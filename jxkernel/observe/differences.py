@@ -88,19 +88,18 @@ def diff(before: Any, after: Any) -> ProgramDiff:
       before: a closed jaxpr, a stage such as ``jax.jit(f).trace(x)``, or an outline.
       after: likewise.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel import numpy as jnp
-      >>> from jxkernel.observe import diff
-      >>> f = jx.jit(lambda x: jnp.sin(x) * 2.0)
-      >>> g = jx.jit(lambda x: jnp.cos(jnp.sin(x)) * 2.0)
-      >>> print(diff(f.trace(1.0), g.trace(1.0)))
-      jaxpr → jaxpr: 1 changed, 1 new, 3 the same
-        λ ; a:f32[]
-        b:f32[] = sin a
-      + c:f32[] = cos b
-      ~ c:f32[] = mul b 2.0:f32[] → d:f32[] = mul c 2.0:f32[]
-        in (d,)
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> from jxkernel.observe import diff
+    >>> f = jx.jit(lambda x: jnp.sin(x) * 2.0)
+    >>> g = jx.jit(lambda x: jnp.cos(jnp.sin(x)) * 2.0)
+    >>> print(diff(f.trace(1.0), g.trace(1.0)))
+    jaxpr → jaxpr: 1 changed, 1 new, 3 the same
+      λ ; a:f32[]
+      b:f32[] = sin a
+    + c:f32[] = cos b
+    ~ c:f32[] = mul b 2.0:f32[] → d:f32[] = mul c 2.0:f32[]
+      in (d,)
     """
     one, other = _outlined(before), _outlined(after)
     old, new = list(_lines(one.program, ())), list(_lines(other.program, ()))

@@ -47,15 +47,14 @@ def functions(rows: Sequence[LedgerRow] = ()) -> tuple[TracedFunction, ...]:
     Args:
       rows: what ``ledger`` gave, from which builds and costs are taken.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import functions
-      >>> @jx.jit
-      ... def doubled(x):
-      ...     return x * 2
-      >>> results = [doubled(1), doubled(1.0)]
-      >>> [one.kept for one in functions() if one.name == "doubled"]
-      [2]
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import functions
+    >>> @jx.jit
+    ... def doubled(x):
+    ...     return x * 2
+    >>> results = [doubled(1), doubled(1.0)]
+    >>> [one.kept for one in functions() if one.name == "doubled"]
+    [2]
     """
     found: dict[int, TracedFunction] = {}
     for function, traces in list(traced_functions()):

@@ -33,12 +33,11 @@ def holdings(found: LiveMemory) -> tuple[Holding, ...]:
     Args:
       found: what ``live`` returned.
 
-    Example:
-      >>> from jxkernel import numpy as jnp
-      >>> from jxkernel.observe import holdings, live
-      >>> names = {"w": {"a": jnp.ones(4), "b": jnp.ones(2)}}
-      >>> holdings(live(names, holders=False))[:1]
-      (Holding(name='w', arrays=2, bytes=24),)
+    >>> from jxkernel import numpy as jnp
+    >>> from jxkernel.observe import holdings, live
+    >>> names = {"w": {"a": jnp.ones(4), "b": jnp.ones(2)}}
+    >>> holdings(live(names, holders=False))[:1]
+    (Holding(name='w', arrays=2, bytes=24),)
     """
     counts: dict[str, int] = {}
     sizes: dict[str, int] = {}
@@ -55,10 +54,9 @@ def holding_name(way: str) -> str:
 
     An output, ``Out[3]``, is a whole.
 
-    Example:
-      >>> from jxkernel.observe import holding_name
-      >>> holding_name("params['w']"), holding_name("Out[3]")
-      ('params', 'Out[3]')
+    >>> from jxkernel.observe import holding_name
+    >>> holding_name("params['w']"), holding_name("Out[3]")
+    ('params', 'Out[3]')
     """
     found = _VARIABLE.match(way)
     return way if way.startswith("Out[") or found is None else found[0]

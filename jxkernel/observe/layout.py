@@ -31,14 +31,13 @@ class ShardingView:
     Raises:
       ValueError: an array of that shape cannot be divided so.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> rows = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P("x"))
-      >>> print(jx.debug.ShardingView((4, 2), rows))
-      [4, 2], 1 piece of 4x2
-      +-------+
-      | CPU 0 |
-      +-------+
+    >>> import jxkernel as jx
+    >>> rows = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P("x"))
+    >>> print(jx.debug.ShardingView((4, 2), rows))
+    [4, 2], 1 piece of 4x2
+    +-------+
+    | CPU 0 |
+    +-------+
     """
 
     def __init__(self, shape: Sequence[int], sharding: Any) -> None:
@@ -156,14 +155,13 @@ def visualize_sharding(
     Raises:
       ValueError: an array of that shape cannot be divided so.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> whole = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P())
-      >>> jx.debug.visualize_sharding((2,), whole)
-      [2], 1 piece of 2
-      +-------+
-      | CPU 0 |
-      +-------+
+    >>> import jxkernel as jx
+    >>> whole = jx.NamedSharding(jx.make_mesh((1,), ("x",)), jx.P())
+    >>> jx.debug.visualize_sharding((2,), whole)
+    [2], 1 piece of 2
+    +-------+
+    | CPU 0 |
+    +-------+
     """
     print(ShardingView(shape, sharding).text())  # noqa: T201 - printing is what it is for
 
@@ -181,14 +179,13 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
     Raises:
       TypeError: it is no array.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> def f(x):
-      ...     jx.debug.inspect_array_sharding(x * 2, callback=lambda s: print(s.num_devices))
-      ...     return x
-      >>> jx.jit(f)(1.0).item()
-      1
-      1.0
+    >>> import jxkernel as jx
+    >>> def f(x):
+    ...     jx.debug.inspect_array_sharding(x * 2, callback=lambda s: print(s.num_devices))
+    ...     return x
+    >>> jx.jit(f)(1.0).item()
+    1
+    1.0
     """
     inspect_sharding_p.bind(value, callback=callback)
 
@@ -203,13 +200,12 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
     Raises:
       TypeError: it is no array.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> jx.debug.visualize_array_sharding(jx.numpy.zeros(3))
-      [3], 1 piece of 3
-      +-------+
-      | CPU 0 |
-      +-------+
+    >>> import jxkernel as jx
+    >>> jx.debug.visualize_array_sharding(jx.numpy.zeros(3))
+    [3], 1 piece of 3
+    +-------+
+    | CPU 0 |
+    +-------+
     """
     inspect_array_sharding(
         arr, callback=lambda sharding: visualize_sharding(arr.shape, sharding, **kwargs)

@@ -44,15 +44,14 @@ def leaks(limit: int = 50) -> tuple[LeakedTracer, ...]:
     Args:
       limit: how many tracers are looked at, the youngest first as far as the collector knows.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> log = []
-      >>> _ = jx.jit(lambda x: log.append(x * 2.0) or x)(1.0)
-      >>> [found.fun for found in leaks()]
-      ['<lambda>']
-      >>> log.clear()
-      >>> leaks()
-      ()
+    >>> import jxkernel as jx
+    >>> log = []
+    >>> _ = jx.jit(lambda x: log.append(x * 2.0) or x)(1.0)
+    >>> [found.fun for found in leaks()]
+    ['<lambda>']
+    >>> log.clear()
+    >>> leaks()
+    ()
     """
     tracers = living_tracers()[: -limit - 1 : -1]
     found = holders_of(tracers, _HOLDERS)

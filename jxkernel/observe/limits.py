@@ -21,7 +21,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _LISTED = 20
 
 
-class assert_max_traces:  # reads as an assertion, in a `with` and as a decorator
+class assert_max_traces:  # reads as an assertion, in a ``with`` and as a decorator
     """Fail where jitted functions are traced more often than expected: for tests.
 
     As a context manager it counts the traces made inside the block, and fails at its end. As a
@@ -87,7 +87,7 @@ class assert_max_traces:  # reads as an assertion, in a `with` and as a decorato
                 return function(*args, **kwargs)
 
         finalize(limited, own.recorder.stop)
-        return limited  # type: ignore[return-value]  # `wraps` keeps what it looks like
+        return limited  # type: ignore[return-value]  # ``wraps`` keeps what it looks like
 
 
 class _OwnTraces:

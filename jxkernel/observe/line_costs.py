@@ -35,15 +35,14 @@ class LineCost:
 def line_costs() -> tuple[LineCost, ...]:
     """Return the cost of each line of the user's, from the latest trace of each living function.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe.line_costs import line_costs
-      >>> @jx.jit
-      ... def sines(x):
-      ...     return jx.numpy.sin(x)
-      >>> result = sines(jx.numpy.ones(100))
-      >>> any(one.bytes == 800 for one in line_costs())
-      True
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe.line_costs import line_costs
+    >>> @jx.jit
+    ... def sines(x):
+    ...     return jx.numpy.sin(x)
+    >>> result = sines(jx.numpy.ones(100))
+    >>> any(one.bytes == 800 for one in line_costs())
+    True
     """
     found: dict[Place, Cost] = {}
     for _, traces in list(traced_functions()):

@@ -219,11 +219,10 @@ def live(
       unnamed_only: whether to ask only about arrays that no variable and no output holds, which
         takes no time where there is none.
 
-    Example:
-      >>> from jxkernel import numpy as jnp
-      >>> weights = {"w": jnp.ones((1000, 1000))}
-      >>> live({"weights": weights}, holders=False).arrays[0].held_by
-      ("weights['w']",)
+    >>> from jxkernel import numpy as jnp
+    >>> weights = {"w": jnp.ones((1000, 1000))}
+    >>> live({"weights": weights}, holders=False).arrays[0].held_by
+    ("weights['w']",)
     """
     main: dict[str, Any] = vars(sys.modules["__main__"])
     namespace = main if namespace is None else namespace
@@ -271,11 +270,10 @@ def free(
     Raises:
       ValueError: there is no such name, or it holds no array.
 
-    Example:
-      >>> from jxkernel import numpy as jnp
-      >>> variables = {"big": jnp.ones((10, 10))}
-      >>> free("big", namespace=variables), variables
-      (400, {})
+    >>> from jxkernel import numpy as jnp
+    >>> variables = {"big": jnp.ones((10, 10))}
+    >>> free("big", namespace=variables), variables
+    (400, {})
     """
     variables, results = _spaces(namespace, outputs)
     places = _places(names, variables, results)
@@ -305,11 +303,10 @@ def freeing(
     Raises:
       ValueError: there is no such name, or it holds no array.
 
-    Example:
-      >>> from jxkernel import numpy as jnp
-      >>> big = jnp.ones((10, 10))
-      >>> freeing("big", namespace={"big": big, "kept": [big]})
-      Freeing(arrays=1, bytes=400, also=('kept[0]',))
+    >>> from jxkernel import numpy as jnp
+    >>> big = jnp.ones((10, 10))
+    >>> freeing("big", namespace={"big": big, "kept": [big]})
+    Freeing(arrays=1, bytes=400, also=('kept[0]',))
     """
     variables, results = _spaces(namespace, outputs)
     places = _places(names, variables, results)
@@ -338,11 +335,10 @@ def estimate(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> MemoryEstima
     Raises:
       ValueError: the platform tells nothing of a program's memory.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> size = jx.ShapeDtypeStruct((1000, 1000), "float32")
-      >>> estimate(lambda x: x + 1.0, size).results
-      4000000
+    >>> import jxkernel as jx
+    >>> size = jx.ShapeDtypeStruct((1000, 1000), "float32")
+    >>> estimate(lambda x: x + 1.0, size).results
+    4000000
     """
     jitted: Any = fun if jit_state(fun) is not None else jit(fun)
     compiled = jitted.trace(*args, **kwargs).lower().compile()
@@ -456,7 +452,7 @@ def ways_in(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     kept = set(map(id, outputs.values())) if isinstance(outputs, dict) else set[int]()
     for name, value in list(namespace.items()):
         is_history = is_history_name(name)
-        # The user's own `_`, as in `_, x = f()`, is a variable as any other.
+        # The user's own ``_``, as in ``_, x = f()``, is a variable as any other.
         if is_history and (id(value) in kept or not _IS_PLAIN.fullmatch(name)):
             continue
         for way, array in _ways(value):

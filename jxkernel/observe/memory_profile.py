@@ -69,11 +69,10 @@ def memory_profile(file: Folder | None = None, backend: str | None = None) -> Me
       file: where to write the whole profile, for ``pprof``; not written where None.
       backend: the platform; the default one where not given.
 
-    Example:
-      >>> from jxkernel import numpy as jnp
-      >>> held = jnp.ones((1000, 1000))
-      >>> memory_profile().bytes >= 4_000_000
-      True
+    >>> from jxkernel import numpy as jnp
+    >>> held = jnp.ones((1000, 1000))
+    >>> memory_profile().bytes >= 4_000_000
+    True
     """
     profile = device_memory_profile(backend)
     if file is not None:

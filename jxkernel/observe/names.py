@@ -305,7 +305,7 @@ def _described(value: Any) -> Value:
 
 
 def _is_watched(code: CodeType) -> bool:
-    if code.co_filename == "<string>":  # generated, such as the `__init__` of a dataclass
+    if code.co_filename == "<string>":  # generated, such as the ``__init__`` of a dataclass
         return False
     return source.is_user_code(code) and not source.is_library_file(code.co_filename)
 

@@ -34,13 +34,12 @@ def find_nonfinite(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> NonFin
     Raises:
       ConcretizationTypeError: ``fun`` cannot be traced for these arguments.
 
-    Example:
-      >>> from jxkernel import numpy as jnp
-      >>> found = find_nonfinite(lambda x: jnp.log(x) * 0.0, jnp.array([1.0, 0.0]))
-      >>> found.kind, found.equation
-      ('nan', 'b:f32[2] = mul a 0.0:f32[]')
-      >>> print(found.details[2][:48])
-      The infinity came out of: b:f32[2] = log a (<doc
+    >>> from jxkernel import numpy as jnp
+    >>> found = find_nonfinite(lambda x: jnp.log(x) * 0.0, jnp.array([1.0, 0.0]))
+    >>> found.kind, found.equation
+    ('nan', 'b:f32[2] = mul a 0.0:f32[]')
+    >>> print(found.details[2][:48])
+    The infinity came out of: b:f32[2] = log a (<doc
     """
     state = jit_state(fun) or jit_state(jit(fun))
     assert state is not None

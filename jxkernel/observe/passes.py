@@ -134,13 +134,12 @@ def passes(
       ValueError: there is no such equation.
       RuntimeError: the device's compiler writes no dumps.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import passes
-      >>> f = jx.jit(lambda x: jx.numpy.sin(x) / 2.0)
-      >>> found = passes(f.trace(1.0), equation=2)
-      >>> [step.name for step in found.steps][0]
-      'algsimp'
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import passes
+    >>> f = jx.jit(lambda x: jx.numpy.sin(x) / 2.0)
+    >>> found = passes(f.trace(1.0), equation=2)
+    >>> [step.name for step in found.steps][0]
+    'algsimp'
     """
     title = program.fun_name
     # XLA's passes work on the values of references.

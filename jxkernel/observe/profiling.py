@@ -42,16 +42,15 @@ class Profile:
     Attributes:
       timeline: what ran when, once it has been stopped.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel import numpy as jnp
-      >>> @jx.jit
-      ... def f(x):
-      ...     return jnp.sin(x) @ x
-      >>> with Profile() as profile:
-      ...     y = f(jnp.ones((100, 100)))
-      >>> profile.timeline.by_operation()[0].program
-      'jit_f'
+    >>> import jxkernel as jx
+    >>> from jxkernel import numpy as jnp
+    >>> @jx.jit
+    ... def f(x):
+    ...     return jnp.sin(x) @ x
+    >>> with Profile() as profile:
+    ...     y = f(jnp.ones((100, 100)))
+    >>> profile.timeline.by_operation()[0].program
+    'jit_f'
     """
 
     def __init__(self, folder: Folder | None = None, *, python: bool = False) -> None:

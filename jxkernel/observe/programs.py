@@ -231,15 +231,14 @@ def outline(
       reserved: names that no letter may equal: those of the user's variables.
       limit: how many equations to list; the rest are counted.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import outline
-      >>> wave = jx.jit(lambda angle: jx.numpy.sin(angle) * 2.0)
-      >>> print(outline(wave.trace(1.0), function=wave))
-      { lambda ; angle:f32[]. let
-          a:f32[] = sin angle
-          b:f32[] = mul a 2.0:f32[]
-        in (b,) }
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import outline
+    >>> wave = jx.jit(lambda angle: jx.numpy.sin(angle) * 2.0)
+    >>> print(outline(wave.trace(1.0), function=wave))
+    { lambda ; angle:f32[]. let
+        a:f32[] = sin angle
+        b:f32[] = mul a 2.0:f32[]
+      in (b,) }
     """
     closed = program if isinstance(program, ClosedJaxpr) else program.jaxpr
     if function is not None:
@@ -283,13 +282,12 @@ def count_equations(jaxpr: Jaxpr) -> int:
 def transforms_of(function: Any) -> tuple[str, ...]:
     """Return a function's name and the transforms applied to it, innermost first.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import transforms_of
-      >>> def f(x):
-      ...     return x * x
-      >>> transforms_of(jx.jit(jx.vmap(jx.grad(f))))
-      ('f', 'grad', 'vmap', 'jit')
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import transforms_of
+    >>> def f(x):
+    ...     return x * x
+    >>> transforms_of(jx.jit(jx.vmap(jx.grad(f))))
+    ('f', 'grad', 'vmap', 'jit')
     """
     found: list[str] = []
     for _ in range(_WRAPPERS):

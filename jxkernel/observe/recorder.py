@@ -46,7 +46,7 @@ DEFAULT_KINDS: tuple[type[Event], ...] = (
     CellStarted,
     CellFinished,
 )
-"""All kinds but `Executed`, whose watching costs something on every call."""
+"""All kinds but ``Executed``, whose watching costs something on every call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Totals:
 
 
 _Sums = Counter[str]
-"""Sums under way, by the field of `Totals` that they will become."""
+"""Sums under way, by the field of ``Totals`` that they will become."""
 
 _NOTHING: _Sums = Counter()
 _COUNTED: dict[type[Event], str] = {

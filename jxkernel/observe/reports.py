@@ -59,15 +59,14 @@ def report(
       warnings: what it told the user.
       packages: further packages and their versions.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> with Recorder() as recorder:
-      ...     _ = jx.jit(lambda x: x + 1)(1.0)
-      >>> found = report(recorder)
-      >>> sorted(found)[:4]
-      ['caches', 'cells', 'dropped', 'environment']
-      >>> found["ledger"][0]["fun"]
-      '<lambda>'
+    >>> import jxkernel as jx
+    >>> with Recorder() as recorder:
+    ...     _ = jx.jit(lambda x: x + 1)(1.0)
+    >>> found = report(recorder)
+    >>> sorted(found)[:4]
+    ['caches', 'cells', 'dropped', 'environment']
+    >>> found["ledger"][0]["fun"]
+    '<lambda>'
     """
     rows = ledger(recorder) if rows is None else rows
     memory = live() if memory is None else memory
@@ -128,9 +127,8 @@ def options_set() -> dict[str, str]:
 def masked(source: str) -> str:
     """Return source text with the strings left out that are assigned to names of secrets.
 
-    Example:
-      >>> masked("api_key = 'abc'; n = 3")
-      "api_key = '***'; n = 3"
+    >>> masked("api_key = 'abc'; n = 3")
+    "api_key = '***'; n = 3"
     """
     return _ASSIGNED_SECRET.sub(r"\1'***'", source)
 

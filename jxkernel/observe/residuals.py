@@ -84,13 +84,12 @@ def residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> KeptForBack
     Raises:
       TypeError: no argument is real or complex, so that nothing is differentiated.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> found = residuals(lambda x: jnp.sum(jnp.sin(jnp.cos(x))), jnp.ones(3))
-      >>> [(one.type, one.what) for one in found.values]
-      [('f32[3]', 'output of sin'), ('f32[3]', 'output of cos')]
-      >>> [way.bytes for way in found.ways]
-      [24, 0, 0]
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> found = residuals(lambda x: jnp.sum(jnp.sin(jnp.cos(x))), jnp.ones(3))
+    >>> [(one.type, one.what) for one in found.values]
+    [('f32[3]', 'output of sin'), ('f32[3]', 'output of cos')]
+    >>> [way.bytes for way in found.ways]
+    [24, 0, 0]
     """
     leaves, structure = physical.flatten((args, kwargs))
     varied = [at for at, leaf in enumerate(leaves) if _is_differentiable(leaf)]

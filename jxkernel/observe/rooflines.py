@@ -62,13 +62,12 @@ def roofline(dtype: Any = np.float32, device: Any = None, *, again: bool = False
       again: whether to measure although it was done before; the better figures are kept, since
         other work on the machine can only make them worse.
 
-    Example:
-      >>> from jxkernel.observe import roofline
-      >>> best = roofline()
-      >>> best.dtype, best.bandwidth > 0, best.flops > 0
-      ('float32', True, True)
-      >>> best is roofline()
-      True
+    >>> from jxkernel.observe import roofline
+    >>> best = roofline()
+    >>> best.dtype, best.bandwidth > 0, best.flops > 0
+    ('float32', True, True)
+    >>> best is roofline()
+    True
     """
     key = (np.dtype(dtype), default_device() if device is None else device)
     known = _known.get(key)

@@ -91,13 +91,12 @@ def stages(
       function: the function that was traced, for the names of its arguments.
       reserved: names that no letter may equal.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import stages
-      >>> f = jx.jit(lambda x: jx.numpy.sin(x) * 2.0)
-      >>> found = stages(f.trace(1.0), function=f)
-      >>> [one.text.split()[2] for one in found.stablehlo if one.line]
-      ['stablehlo.sine', 'stablehlo.constant', 'stablehlo.multiply']
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import stages
+    >>> f = jx.jit(lambda x: jx.numpy.sin(x) * 2.0)
+    >>> found = stages(f.trace(1.0), function=f)
+    >>> [one.text.split()[2] for one in found.stablehlo if one.line]
+    ['stablehlo.sine', 'stablehlo.constant', 'stablehlo.multiply']
     """
     lowered, compiled = as_called(program)
     text = lowered.as_text(debug_info=True)

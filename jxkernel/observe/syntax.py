@@ -230,7 +230,7 @@ class FunctionSyntax:
             if isinstance(one, ast.Call):
                 yield from self._call_effects(one, known, changes)
             elif isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load):
-                # In a traced cell a function's `global` names are the cell's, and written back.
+                # In a traced cell a function's ``global`` names are the cell's, and written back.
                 is_cells = self.code.co_name == "<module>" or one.id in self.code.co_freevars
                 is_kept = one.id in kept or (is_cells and declared.get(one.id) == "global")
                 if one.id in declared and not is_kept:
@@ -548,7 +548,7 @@ def printed(call: ast.Call) -> str:
                 keywords=keywords,
             )
         ]:
-            # It takes the same text and values as `format`.
+            # It takes the same text and values as ``format``.
             given = [written, *args, *keywords]
             return f"jx.debug.print({', '.join(map(ast.unparse, given))})"
         case [ast.BinOp(left=ast.Constant(value=str() as old), op=ast.Mod(), right=right)]:

@@ -67,11 +67,10 @@ def figures_of(array: Any) -> ArrayFigures | None:
       The figures, or None for what has none: random keys, ``float0``, deleted arrays, arrays
       without elements, and large ones whose memory the host cannot read.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> figures = jx.observe.figures_of(jnp.array([1.0, 3.0, jnp.nan]))
-      >>> figures.least, figures.mean, figures.greatest, figures.nans
-      (1.0, 2.0, 3.0, 1)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> figures = jx.observe.figures_of(jnp.array([1.0, 3.0, jnp.nan]))
+    >>> figures.least, figures.mean, figures.greatest, figures.nans
+    (1.0, 2.0, 3.0, 1)
     """
     if not _is_numeric(array.dtype) or array.is_deleted():
         return None

@@ -119,15 +119,14 @@ def effects_barrier() -> None:
         the cause, with a note for each further one.
       BaseException: an interrupt in a callback, or a result of one that is not what it must be.
 
-    Example:
-      >>> import jxkernel as jax
-      >>> @jax.jit
-      ... def f(x):
-      ...     jax.debug.print("x is {}", x)
-      ...     return 2 * x
-      >>> y = f(3)
-      x is 3
-      >>> jax.effects_barrier()
+    >>> import jxkernel as jax
+    >>> @jax.jit
+    ... def f(x):
+    ...     jax.debug.print("x is {}", x)
+    ...     return 2 * x
+    >>> y = f(3)
+    x is 3
+    >>> jax.effects_barrier()
     """
     wait_for_effects()
     failures = unseen_failures()

@@ -22,7 +22,7 @@ class OptimizeResults(NamedTuple):
     """What a minimization found.
 
     Attributes:
-      x: the place.
+      x: the place, of the shape and dtype of ``x0``.
       success: whether the gradient there is small.
       status: 0 for success, 1 for too many iterations, 3 for a line search without progress.
       fun: the function's value.
@@ -304,8 +304,8 @@ def minimize(
 
     Args:
       fun: a function of a vector (and ``args``) to a real scalar, differentiable.
-      x0: the vector to start from.  Of a complex one, real and imaginary parts are the variables:
-        ``hess_inv`` is of both, one after the other.
+      x0: the vector to start from, of shape (n,).  Of a complex one, real and imaginary parts are
+        the variables: ``hess_inv`` is of both, one after the other.
       args: further arguments of ``fun``.
       method: ``"BFGS"``, or, remembering little, ``"l-bfgs-experimental-do-not-rely-on-this"``.
       tol: how small the gradient's norm must get, in place of the option ``gtol``.
@@ -316,7 +316,8 @@ def minimize(
       TypeError: ``args`` is no tuple, or there is no such option.
       ValueError: ``x0`` is no vector, or there is no such method.
 
-    The result is computed by a loop of unknown length, so it has no derivative in reverse mode.
+    The result is computed by a loop of unknown length, so it has a derivative in forward mode
+    alone, which is that of the steps; for the one of the minimum see ``lax.custom_root``.
 
     Source: J. Nocedal and S. Wright, "Numerical optimization", 2006: algorithms 6.1, 7.5, 3.5, 3.6.
 

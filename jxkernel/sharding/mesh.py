@@ -220,11 +220,10 @@ class Mesh(_Axes, ContextDecorator):
       TypeError: what stands for a device is none, or for an axis's type.
       ValueError: the ranks differ, a name is used twice, or a device appears twice.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> mesh = jx.sharding.Mesh(jx.devices()[:1], ("x",))
-      >>> mesh.shape["x"], mesh.size
-      (1, 1)
+    >>> import jxkernel as jx
+    >>> mesh = jx.sharding.Mesh(jx.devices()[:1], ("x",))
+    >>> mesh.shape["x"], mesh.size
+    (1, 1)
     """
 
     devices: np.ndarray[Any, Any]

@@ -53,12 +53,11 @@ class NamedSharding(NamedShardingBase):
     Where the spec puts off sums (``unreduced``) the value is the sum of what the devices hold along
     these axes, and no device holds a part of it.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
-      >>> sharding = NamedSharding(Mesh(jx.devices()[:1], ("x",)), P("x"))
-      >>> sharding.shard_shape((4, 2))
-      (4, 2)
+    >>> import jxkernel as jx
+    >>> from jxkernel.sharding import Mesh, NamedSharding, PartitionSpec as P
+    >>> sharding = NamedSharding(Mesh(jx.devices()[:1], ("x",)), P("x"))
+    >>> sharding.shard_shape((4, 2))
+    (4, 2)
     """
 
     mesh: Any

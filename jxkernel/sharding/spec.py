@@ -131,10 +131,9 @@ class PartitionSpec:
       ValueError: a set holds None or an axis that is named elsewhere, or ``unreduced_kind`` is
         given for nothing.
 
-    Example:
-      >>> from jxkernel.sharding import PartitionSpec as P
-      >>> P("x", None, ("y", "z"))
-      P('x', None, ('y', 'z'))
+    >>> from jxkernel.sharding import PartitionSpec as P
+    >>> P("x", None, ("y", "z"))
+    P('x', None, ('y', 'z'))
     """
 
     UNCONSTRAINED = _UNCONSTRAINED

@@ -143,7 +143,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = Non
     {'a': 11, 'b': [22]}
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
-    # A list and not map(): a StopIteration from `f` must not pass for the end of the leaves.
+    # A list and not map(): a StopIteration from ``f`` must not pass for the end of the leaves.
     if not rest:
         return treedef.unflatten([f(leaf) for leaf in leaves])
     columns = zip(leaves, *_columns(treedef, rest), strict=True)

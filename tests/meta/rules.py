@@ -59,20 +59,26 @@ def private_imports(importer: str, tree: ast.AST) -> list[str]:
 def docstrings_of_another_dialect(tree: ast.AST) -> list[str]:
     """Return the lines of docstrings that are written in another way than the house's.
 
-    The items of a section stand two columns right of its heading, and an error is followed by what
-    causes it, without "if": ``ValueError: there is no operand.``
+    The items of a section stand two columns right of its heading, an error is followed by what
+    causes it, without "if": ``ValueError: there is no operand.``, examples have no heading, and
+    code stands between double backticks.
     """
     found = []
     for node in ast.walk(tree):
         if isinstance(node, Function | ast.ClassDef):
-            lines = (ast.get_docstring(node) or "").splitlines()
+            lines = _EXAMPLE.sub("", ast.get_docstring(node) or "").splitlines()
             found += [
                 line.strip()
                 for before, line in pairwise(lines)
-                if (before in _SECTIONS and not re.match(r"  \S", line)) or _ERROR_IF.match(line)
+                if (before in _SECTIONS and not re.match(r"  \S", line))
+                or _ERROR_IF.match(line)
+                or line in ("Example:", "Examples:")
+                or _SINGLE.search(line)
             ]
     return found
 
 
 _SECTIONS = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
+_SINGLE = re.compile(r"(?<!`)`(?!`)[^`]+`(?!`)")
+_EXAMPLE = re.compile(r"^ *>>> .*(?:\n.+)*", re.MULTILINE)
 _ERROR_IF = re.compile(r"  [A-Z]\w+(, [A-Z]\w+)*: if ")

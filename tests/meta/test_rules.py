@@ -99,8 +99,19 @@ def test_docstrings_of_another_dialect_are_found_by_line() -> None:
 
             Raises:
               TypeError, ValueError: if it is 0.
+
+            Example:
+              >>> "`right`"
+              '`right`'
+
+            Of `Wrong`.
             """
         '''
     )
     found = rules.docstrings_of_another_dialect(ast.parse(source))
-    assert found == ["x: a number.", "TypeError, ValueError: if it is 0."]
+    assert found == [
+        "x: a number.",
+        "TypeError, ValueError: if it is 0.",
+        "Example:",
+        "Of `Wrong`.",
+    ]

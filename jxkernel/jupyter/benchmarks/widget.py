@@ -41,13 +41,12 @@ class Benchmark(LiveView):
     Raises:
       TypeError: there is no function, or arguments are given in more than one way.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> f = jx.jit(lambda x: x * 2.0)
-      >>> bench = jx.widgets.Benchmark({"f": f}, sizes=[8, 16], make=jx.numpy.ones, run=True)
-      >>> [row.label for row in bench.found.rows]
-      ['8', '16']
-      >>> bench.close()
+    >>> import jxkernel as jx
+    >>> f = jx.jit(lambda x: x * 2.0)
+    >>> bench = jx.widgets.Benchmark({"f": f}, sizes=[8, 16], make=jx.numpy.ones, run=True)
+    >>> [row.label for row in bench.found.rows]
+    ['8', '16']
+    >>> bench.close()
     """
 
     kinds = (events.CellFinished,)
@@ -141,11 +140,10 @@ def comparison_figure(found: Comparison, figure: str) -> go.Figure:
       found: what was measured.
       figure: which of ``FIGURES`` to draw.
 
-    Example:
-      >>> from jxkernel.jupyter.benchmarks.widget import comparison_figure
-      >>> from jxkernel.observe.comparisons import Comparison
-      >>> comparison_figure(Comparison(()), "latency").data
-      ()
+    >>> from jxkernel.jupyter.benchmarks.widget import comparison_figure
+    >>> from jxkernel.observe.comparisons import Comparison
+    >>> comparison_figure(Comparison(()), "latency").data
+    ()
     """
     over_sizes = len(found.labels) > 1 and all(row.size is not None for row in found.rows)
     drawn = go.Figure()

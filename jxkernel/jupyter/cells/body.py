@@ -20,7 +20,7 @@ from jxkernel.jupyter.code.analysis import CellNames, definitions, names_bound_b
 __all__ = ["CellSource", "Statement", "make_function", "place_of_change", "statements"]
 
 _LOCALS = "__jx_locals__"
-"""The free variable through which a cell's function reaches the builtin `locals`."""
+"""The free variable through which a cell's function reaches the builtin ``locals``."""
 
 _WITHIN = "__around__.<locals>.__cell__.<locals>."
 
@@ -172,7 +172,7 @@ def _function_body(source: CellSource, parameters: Sequence[str]) -> list[ast.st
         assert isinstance(last, ast.Expr)
         value = last.value
     call = ast.Call(ast.Name(_LOCALS, ast.Load()), [], [])
-    # The value comes first: evaluating it may bind names, with `:=`.
+    # The value comes first: evaluating it may bind names, with ``:=``.
     result = ast.Return(ast.Tuple([value, call], ast.Load()))
     if source.tree.body:
         at = value if source.shown else source.tree.body[-1]

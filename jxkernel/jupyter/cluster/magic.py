@@ -29,9 +29,9 @@ class ClusterMagics(Magics):
     @no_var_expand
     @cell_magic
     def spmd(self, line: str, cell: str) -> None:
-        """Run this cell on every rank of the cluster that `%jx cluster` started.
+        """Run this cell on every rank of the cluster that ``%jx cluster`` started.
 
-        The ranks have variables of their own; `devices()` are those of all of them, and a mesh
+        The ranks have variables of their own; ``devices()`` are those of all of them, and a mesh
         spans them. What they print and show stands once where they agree, and by rank where they
         differ; of errors that are the same there is one, with the ranks that have it.
         """

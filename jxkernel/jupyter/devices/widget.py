@@ -30,13 +30,12 @@ class BackendSelector(LiveView):
     Args:
       interval: seconds between two redrawings at the least.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> selector = jx.widgets.BackendSelector()
-      >>> selector.precision.value = "highest"
-      >>> print(selector.preview.lines()[0])
-      matrix precision: default → highest
-      >>> selector.close()
+    >>> import jxkernel as jx
+    >>> selector = jx.widgets.BackendSelector()
+    >>> selector.precision.value = "highest"
+    >>> print(selector.preview.lines()[0])
+    matrix precision: default → highest
+    >>> selector.close()
     """
 
     kinds = (events.SettingChanged, events.CellFinished)

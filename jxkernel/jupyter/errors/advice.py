@@ -365,7 +365,7 @@ def _called(node: Any, code: str, names: Names) -> str:
     """How the function is called that was given to a loop or a choice of ours."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name, value=module)) if name in _CALLED:
-            # `lax` and `jx.lax` alike: what the first name of the module is bound to is ours.
+            # ``lax`` and ``jx.lax`` alike: what the first name of the module is bound to is ours.
             is_ours = names.is_ours(ast.unparse(module).partition(".")[0])
             return elsewhere.of_arguments(name, module, _CALLED) if is_ours else ""
         case _:

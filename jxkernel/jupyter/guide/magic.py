@@ -30,10 +30,10 @@ class JxMagics(Magics):
     @no_var_expand
     @line_magic
     def jx(self, line: str) -> Any:
-        """Look at what jxkernel does, or set it: `%jx SUBCOMMAND`.
+        """Look at what jxkernel does, or set it: ``%jx SUBCOMMAND``.
 
-        `%jx` alone lists the subcommands. Each prints text in a terminal and a view in a
-        notebook; each is a plain function too, such as `jxkernel.observe.explain`.
+        ``%jx`` alone lists the subcommands. Each prints text in a terminal and a view in a
+        notebook; each is a plain function too, such as ``jxkernel.observe.explain``.
         """
         name, _, rest = line.strip().partition(" ")
         if not name:
@@ -55,7 +55,7 @@ class JxMagics(Magics):
     @no_var_expand
     @line_magic
     def jaxpr(self, line: str) -> Any:
-        """Show the jaxpr of an expression: `%jaxpr f(x, y)` or `%jaxpr jnp.sin(x) + y`.
+        """Show the jaxpr of an expression: ``%jaxpr f(x, y)`` or ``%jaxpr jnp.sin(x) + y``.
 
         Of a call, the arguments are the inputs; of another expression, the names that it reads
         and that hold arrays or numbers.

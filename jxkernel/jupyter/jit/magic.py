@@ -80,7 +80,7 @@ class JitMagics(Magics):
                 x = x * 0.5 + 1
 
         A cell of function definitions (with imports, classes and constants) gives each function
-        `jit` with the same flags::
+        ``jit`` with the same flags::
 
             %%jit --static n
             def power(x, n):
@@ -95,7 +95,7 @@ class JitMagics(Magics):
     @cell_arguments("--grad", "--vmap")
     @output_can_be_silenced
     def grad(self, line: str, cell: str) -> Any:
-        """Give the gradient of this cell's last expression: short for `%%jit --grad W,B`.
+        """Give the gradient of this cell's last expression: short for ``%%jit --grad W,B``.
 
         ::
 
@@ -111,7 +111,7 @@ class JitMagics(Magics):
     @cell_arguments("--vmap", "--grad")
     @output_can_be_silenced
     def vmap(self, line: str, cell: str) -> Any:
-        """Map this cell over an axis of some of its inputs: short for `%%jit --vmap X:0`.
+        """Map this cell over an axis of some of its inputs: short for ``%%jit --vmap X:0``.
 
         ::
 
@@ -125,7 +125,7 @@ class JitMagics(Magics):
     @magic_arguments("jaxpr")
     @cell_arguments("--no-run", "--show", "--max-traces")
     def jaxpr(self, line: str, cell: str) -> Any:
-        """Show the jaxpr of this cell without running it: `%%jit --no-run --show jaxpr`."""
+        """Show the jaxpr of this cell without running it: ``%%jit --no-run --show jaxpr``."""
         return self._run("jaxpr", line, cell)
 
     async def run_cell_magic(self, name: str, line: str, cell: str) -> Any:

@@ -30,14 +30,13 @@ class Ledger(LiveView):
       recorder: where to read; by default the session's recorder, or one that starts now.
       interval: seconds between two redrawings at the least.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import Recorder
-      >>> with Recorder() as recorder:
-      ...     ledger = jx.widgets.Ledger(recorder)
-      >>> print(ledger)
-      nothing has been traced or compiled since recording began
-      >>> ledger.close()
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import Recorder
+    >>> with Recorder() as recorder:
+    ...     ledger = jx.widgets.Ledger(recorder)
+    >>> print(ledger)
+    nothing has been traced or compiled since recording began
+    >>> ledger.close()
     """
 
     follows_cells = False
@@ -120,13 +119,12 @@ def timeline_figure(found: BuildTimeline) -> go.Figure:
     Args:
       found: the timeline.
 
-    Example:
-      >>> from jxkernel.observe import LedgerRow
-      >>> from jxkernel.observe.builds import build_timeline
-      >>> from jxkernel.jupyter.ledger.widget import timeline_figure
-      >>> rows = [LedgerRow(1, 0.0, "In[1]", "f", 1, trace_ns=1_000_000)]
-      >>> [trace.name for trace in timeline_figure(build_timeline(rows)).data]
-      ['trace']
+    >>> from jxkernel.observe import LedgerRow
+    >>> from jxkernel.observe.builds import build_timeline
+    >>> from jxkernel.jupyter.ledger.widget import timeline_figure
+    >>> rows = [LedgerRow(1, 0.0, "In[1]", "f", 1, trace_ns=1_000_000)]
+    >>> [trace.name for trace in timeline_figure(build_timeline(rows)).data]
+    ['trace']
     """
     figure = go.Figure([bar for stage in STAGES if (bar := _stage_bars(found, stage)) is not None])
     for one in found.breaks:

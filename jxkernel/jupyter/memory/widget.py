@@ -54,12 +54,11 @@ class MemoryPanel(LiveView):
     Raises:
       TypeError: arguments are given, and no function.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> panel = jx.widgets.MemoryPanel(lambda x: x + 1.0, jx.numpy.ones(1000))
-      >>> "Memory of <lambda>(…), not run" in repr(panel)
-      True
-      >>> panel.close()
+    >>> import jxkernel as jx
+    >>> panel = jx.widgets.MemoryPanel(lambda x: x + 1.0, jx.numpy.ones(1000))
+    >>> "Memory of <lambda>(…), not run" in repr(panel)
+    True
+    >>> panel.close()
     """
 
     kinds = (events.Compiled, events.SettingChanged, events.CellFinished)

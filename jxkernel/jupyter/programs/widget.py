@@ -31,13 +31,12 @@ class JaxprExplorer(LiveView):
       interval: seconds between two redrawings at the least.
       **kwargs: likewise by name.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> explorer = jx.widgets.JaxprExplorer(lambda x: jx.numpy.sin(x) * 2.0, 1.0)
-      >>> explorer.search.value = "sin"
-      >>> explorer.found
-      '1 of 2 equations'
-      >>> explorer.close()
+    >>> import jxkernel as jx
+    >>> explorer = jx.widgets.JaxprExplorer(lambda x: jx.numpy.sin(x) * 2.0, 1.0)
+    >>> explorer.search.value = "sin"
+    >>> explorer.found
+    '1 of 2 equations'
+    >>> explorer.close()
     """
 
     def __init__(

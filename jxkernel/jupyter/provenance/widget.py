@@ -26,15 +26,14 @@ class SourceMap(LiveView):
       provenance: a map to show instead, as ``jxkernel.observe.provenance(f)(x)`` gives one.
       interval: seconds between two redrawings at the least.
 
-    Example:
-      >>> import jxkernel as jx
-      >>> from jxkernel.observe import provenance
-      >>> def f(x):
-      ...     return x * 2.0
-      >>> seen = jx.widgets.SourceMap(provenance(f)(1.0))
-      >>> "T x: f32*[]" in repr(seen)
-      True
-      >>> seen.close()
+    >>> import jxkernel as jx
+    >>> from jxkernel.observe import provenance
+    >>> def f(x):
+    ...     return x * 2.0
+    >>> seen = jx.widgets.SourceMap(provenance(f)(1.0))
+    >>> "T x: f32*[]" in repr(seen)
+    True
+    >>> seen.close()
     """
 
     def __init__(self, provenance: Provenance | None = None, *, interval: float = INTERVAL) -> None:

@@ -8,7 +8,7 @@ from traitlets.config import Configurable
 __all__ = ["JX", "SHOWN"]
 
 SHOWN = ("jaxpr", "source", "stages", "hlo", "optimized", "cost", "memory", "timeline")
-"""What `--show` takes."""
+"""What ``--show`` takes."""
 
 
 class JX(Configurable):

@@ -63,7 +63,7 @@ class TimingMagics(Magics):
     @needs_local_scope
     @line_cell_magic
     def timeit(self, line: str = "", cell: str | None = None, local_ns: Any = None) -> Any:
-        """Time a statement, as IPython's `%timeit` does, waiting for results.
+        """Time a statement, as IPython's ``%timeit`` does, waiting for results.
 
         ::
 
@@ -79,9 +79,9 @@ class TimingMagics(Magics):
         compile again, the line says so.
 
         -n<N>: loops per run; by default as many as take 0.2 s. -r<R>: runs, 7 by default.
-        -t: `time.time` is the clock; -c: processor time is, which no wait uses. -p<P>: digits.
-        -q: print nothing. -o: return a `TimeitResult`, -v<V>: put it into a variable; it has
-        the further attributes `dispatch`, `pipelined`, `latency` and `build_time`, in seconds.
+        -t: ``time.time`` is the clock; -c: processor time is, which no wait uses. -p<P>: digits.
+        -q: print nothing. -o: return a ``TimeitResult``, -v<V>: put it into a variable; it has the
+        further attributes ``dispatch``, ``pipelined``, ``latency`` and ``build_time``, in seconds.
         --no-sync: time the calls alone, without waiting, as if jxkernel were not loaded.
         """
         words = _split(line, "nrpv")
@@ -109,14 +109,14 @@ class TimingMagics(Magics):
     @line_cell_magic
     @output_can_be_silenced
     def time(self, line: str = "", cell: str | None = None, local_ns: Any = None) -> Any:
-        """Time one run, as IPython's `%time` does, until its results exist.
+        """Time one run, as IPython's ``%time`` does, until its results exist.
 
         ::
 
             %time [--no-raise-error] [--no-sync] statement
 
         Time that went into tracing and compiling is told apart. No result is awaited between
-        statements, so work that overlaps is measured as such. `--no-sync` does not wait.
+        statements, so work that overlaps is measured as such. ``--no-sync`` does not wait.
         """
         words = _split(line, "")
         if not words.sync:
@@ -138,14 +138,14 @@ class TimingMagics(Magics):
     @no_var_expand
     @line_cell_magic
     def prun(self, line: str = "", cell: str | None = None) -> Any:
-        """Profile a statement, as IPython's `%prun` does, waiting for its results.
+        """Profile a statement, as IPython's ``%prun`` does, waiting for its results.
 
         ::
 
             %prun [-l <limit>] [-r] [-s <key>] [-T <file>] [-D <file>] [-q] [--no-sync] statement
 
         What the statement waits for at its end has a row of its own in the profile, and what
-        jxkernel does for it is one row. `--no-sync` does not wait, and folds nothing.
+        jxkernel does for it is one row. ``--no-sync`` does not wait, and folds nothing.
         """
         words = _split(line, "DlsT")
         code = words.statement if cell is None else f"{words.statement}\n{cell}"

@@ -87,7 +87,7 @@ padding:0 .6em;white-space:nowrap}
 _process = secrets.token_hex(3)
 _numbers = itertools.count(1)
 _OWN = "\0"
-"""Stands for the view's own id until `page` writes it; the user's text never holds it."""
+"""Stands for the view's own id until ``page`` writes it; the user's text never holds it."""
 
 _LINKED_LINES = 80
 _KINDS: dict[object, str] = {"Line": "at", "Source": "code"}
@@ -200,7 +200,7 @@ def page(*content: object, style: str = "") -> str:
     """
     identity = f"jxk{_process}n{next(_numbers)}"
     rules = _STYLE + (style.replace("%s", f"#{identity}") if style else "")
-    # Only constants of this package get here: a `<` would end the element.
+    # Only constants of this package get here: a ``<`` would end the element.
     assert "<" not in rules
     assert "-->" not in rules
     body = join(content).replace(_OWN, identity)

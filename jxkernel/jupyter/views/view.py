@@ -19,7 +19,7 @@ MIME = "application/vnd.jxkernel.{}+json"
 """The type of a view's data, by kind: jit, jaxpr, provenance, ledger, stages, table."""
 
 VERSION = 1
-"""The version of all views' data, its field `format`; who knows only older ones shows the text."""
+"""The version of all views' data, their ``format``; a front end of an older one shows the text."""
 
 TEXT_LIMIT = 100_000
 HTML_LIMIT = 300_000

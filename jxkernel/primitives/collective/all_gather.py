@@ -289,12 +289,11 @@ def all_gather(
 
     Linear; the transpose is ``psum_scatter``.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> f = jx.vmap(lambda x: jx.lax.all_gather(x, "i")[::-1], axis_name="i")
-      >>> f(jnp.arange(2))
-      Array([[1, 0],
-             [1, 0]], dtype=int32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> f = jx.vmap(lambda x: jx.lax.all_gather(x, "i")[::-1], axis_name="i")
+    >>> f(jnp.arange(2))
+    Array([[1, 0],
+           [1, 0]], dtype=int32)
     """
     names = names_of(axis_name)
     size = size_of(names)
@@ -452,10 +451,9 @@ def psum_scatter(
 
     Linear; the transpose is ``all_gather``.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> jx.vmap(lambda x: jx.lax.psum_scatter(x, "i"), axis_name="i")(jnp.ones((3, 3)))
-      Array([3., 3., 3.], dtype=float32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> jx.vmap(lambda x: jx.lax.psum_scatter(x, "i"), axis_name="i")(jnp.ones((3, 3)))
+    Array([3., 3., 3.], dtype=float32)
     """
     names = names_of(axis_name)
     size = size_of(names)

@@ -194,12 +194,11 @@ def all_to_all(
 
     Linear; the transpose sends everything back.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> f = jx.vmap(lambda x: jx.lax.all_to_all(x, "i", 0, 0), axis_name="i")
-      >>> f(jnp.arange(4).reshape(2, 2))
-      Array([[0, 2],
-             [1, 3]], dtype=int32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> f = jx.vmap(lambda x: jx.lax.all_to_all(x, "i", 0, 0), axis_name="i")
+    >>> f(jnp.arange(4).reshape(2, 2))
+    Array([[0, 2],
+           [1, 3]], dtype=int32)
     """
     names = names_of(axis_name)
     size = size_of(names)
@@ -311,12 +310,11 @@ def ppermute(x: Any, axis_name: AxisNames, perm: Sequence[tuple[int, int]]) -> A
 
     Linear; the transpose sends everything back.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> shift = [(0, 1), (1, 2)]
-      >>> f = jx.vmap(lambda x: jx.lax.ppermute(x, "i", shift), axis_name="i")
-      >>> f(jnp.array([1, 2, 3]))
-      Array([0, 1, 2], dtype=int32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> shift = [(0, 1), (1, 2)]
+    >>> f = jx.vmap(lambda x: jx.lax.ppermute(x, "i", shift), axis_name="i")
+    >>> f(jnp.array([1, 2, 3]))
+    Array([0, 1, 2], dtype=int32)
     """
     names = names_of(axis_name)
     pairs = tuple([(int(source), int(target)) for source, target in perm])

@@ -263,10 +263,9 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     Linear; the transpose is the sum of the cotangents.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> jx.vmap(lambda x: x / jx.lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
-      Array([0.25, 0.75], dtype=float32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> jx.vmap(lambda x: x / jx.lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
+    Array([0.25, 0.75], dtype=float32)
     """
     names, positions, groups = _parsed("psum", axis_name, axis_index_groups)
 
@@ -460,10 +459,9 @@ def axis_index(axis_name: Any) -> Any:
     Raises:
       NameError: a name is not bound here.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> jx.vmap(lambda x: x + jx.lax.axis_index("i"), axis_name="i")(jnp.zeros(3))
-      Array([0., 1., 2.], dtype=float32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> jx.vmap(lambda x: x + jx.lax.axis_index("i"), axis_name="i")(jnp.zeros(3))
+    Array([0., 1., 2.], dtype=float32)
     """
     names = names_of(axis_name)
     sizes = [bound_axis_size(name) for name in names]
@@ -491,10 +489,9 @@ def axis_size(axis_name: Any) -> int:
     Raises:
       NameError: a name is not bound here.
 
-    Example:
-      >>> import jxkernel as jx, jxkernel.numpy as jnp
-      >>> jx.vmap(lambda x: x * jx.lax.axis_size("i"), axis_name="i")(jnp.ones(3))
-      Array([3., 3., 3.], dtype=float32)
+    >>> import jxkernel as jx, jxkernel.numpy as jnp
+    >>> jx.vmap(lambda x: x * jx.lax.axis_size("i"), axis_name="i")(jnp.ones(3))
+    Array([3., 3., 3.], dtype=float32)
     """
     return size_of(names_of(axis_name))
 

@@ -190,6 +190,8 @@ def log(x: Any, *, accuracy: Accuracy = None) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
+    The derivative at 0 is infinite.
+
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
     >>> np.asarray(lax.log(jnp.array([0.0, 1.0, 10.0]))).round(3)
@@ -217,6 +219,8 @@ def log2(x: Any, *, accuracy: Accuracy = None) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
+    The derivative at 0 is infinite.
+
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
     >>> np.asarray(lax.log2(jnp.array([0.5, 32.0]))).round(3)
@@ -243,6 +247,8 @@ def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
 
     Raises:
       TypeError: the operand has another dtype.
+
+    The derivative at -1 is infinite.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -304,6 +310,8 @@ def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
 
     Raises:
       TypeError: the operand has another dtype.
+
+    The derivative at 0 is -inf.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

@@ -43,6 +43,8 @@ def floor(x: Any) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
+    The derivative is zero, at integers too.
+
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.floor(jnp.array([1.2, -1.2])).tolist()
     [1.0, -2.0]
@@ -61,6 +63,8 @@ def ceil(x: Any) -> Any:
 
     Raises:
       TypeError: the operand has another dtype.
+
+    The derivative is zero, at integers too.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.ceil(jnp.array([1.2, -1.2])).tolist()
@@ -105,7 +109,11 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
       x: an array of a floating dtype.
       rounding_method: where 0.5 goes: away from zero (1.0), or to the nearest even number (0.0).
 
-    StableHLO ``round_nearest_afz`` or ``round_nearest_even``.
+    Raises:
+      TypeError: the operand has another dtype.
+
+    The derivative is zero, at integers too.  StableHLO ``round_nearest_afz`` or
+    ``round_nearest_even``.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.round(jnp.array([0.5, 1.5, -2.4])).tolist()

@@ -134,6 +134,8 @@ def erf_inv(x: Any) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
+    The derivative at ±1 is infinite.
+
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
     >>> np.asarray(lax.erf_inv(jnp.array([0.0, 0.5, 1.0]))).round(3)
@@ -221,7 +223,8 @@ def lgamma(x: Any) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
-    CHLO ``lgamma``, and near 1 and 2 a series.
+    The derivative is ``digamma``; -inf at 0, NaN at the negative integers.  CHLO ``lgamma``, and
+    near 1 and 2 a series.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -241,13 +244,15 @@ digamma_p = unary(
 
 
 def digamma(x: Any) -> Any:
-    """Return ψ(x), the derivative of log Γ(x): NaN at its poles.  CHLO ``digamma``.
+    """Return ψ(x), the derivative of log Γ(x): -inf at 0, NaN at the negative integers.
 
     Args:
       x: an array of a floating dtype, or a number.
 
     Raises:
       TypeError: the operand has another dtype.
+
+    The derivative is ``polygamma(1.0, x)``.  CHLO ``digamma``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -476,6 +481,8 @@ def bessel_i0e(x: Any) -> Any:
 
     Raises:
       TypeError: the operand has another dtype.
+
+    The derivative at 0 is 0.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

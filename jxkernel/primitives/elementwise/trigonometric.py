@@ -210,7 +210,7 @@ asin_p = unary(
 
 
 def asin(x: Any) -> Any:
-    """Return the inverse sine: NaN for real x outside [-1, 1], where its slope is infinite.
+    """Return the inverse sine: NaN for real x outside [-1, 1].
 
     Args:
       x: an array of a floating or complex dtype, or a number.
@@ -218,7 +218,7 @@ def asin(x: Any) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
-    CHLO ``asin``.
+    The derivative at ±1 is infinite.  CHLO ``asin``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -238,7 +238,7 @@ acos_p = unary(
 
 
 def acos(x: Any) -> Any:
-    """Return the inverse cosine: NaN for real x outside [-1, 1], where its slope is infinite.
+    """Return the inverse cosine: NaN for real x outside [-1, 1].
 
     Args:
       x: an array of a floating or complex dtype, or a number.
@@ -246,7 +246,7 @@ def acos(x: Any) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
-    CHLO ``acos``.
+    The derivative at ±1 is infinite.  CHLO ``acos``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -499,7 +499,7 @@ acosh_p = unary(
 
 
 def acosh(x: Any) -> Any:
-    """Return the inverse hyperbolic cosine: NaN for real x < 1; its slope at 1 is infinite.
+    """Return the inverse hyperbolic cosine: NaN for real x < 1.
 
     Args:
       x: an array of a floating or complex dtype, or a number.
@@ -507,7 +507,7 @@ def acosh(x: Any) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
-    CHLO ``acosh``.
+    The derivative at 1 is infinite.  CHLO ``acosh``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -534,6 +534,8 @@ def atanh(x: Any) -> Any:
 
     Raises:
       TypeError: the operand has another dtype.
+
+    The derivative at ±1 is infinite.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

@@ -238,6 +238,8 @@ def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -
       sizes: the sizes of the new axes.
       out_sharding: how the result is divided over explicit mesh axes; where None, operands decide.
 
+    Linear: cotangents are summed over the new axes.
+
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.broadcast(jnp.array([1, 2]), (2,)).tolist()
     [[1, 2], [1, 2]]

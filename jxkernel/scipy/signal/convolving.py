@@ -86,7 +86,8 @@ def convolve(
     """Return the convolution of two arrays.
 
     Args:
-      in1: an array; integers become floating.
+      in1: an array of a number dtype; integers become floating, and of two dtypes both are
+        promoted.
       in2: another, of the same rank.
       mode: ``"full"``, ``"same"`` for the middle of ``in1``'s shape, or ``"valid"`` for what does
         not depend on zeros beyond the ends.
@@ -96,8 +97,10 @@ def convolve(
     Raises:
       ValueError: ranks differ, an operand is empty, there is no such mode or method, or in mode
         ``"valid"`` neither operand contains the other.
+      TypeError: an operand is no array and no number.
 
-    Linear in each.
+    Along an axis of m and n elements the full result has m + n - 1, the valid one
+    max(m, n) - min(m, n) + 1.  Element k is Σ in1[i] in2[k - i].  Linear in each operand.
 
     >>> import jxkernel as jx
     >>> jnp = jx.numpy
@@ -123,7 +126,10 @@ def correlate(
       precision: that of the products.
 
     Raises:
-      ValueError: as for ``convolve``.
+      ValueError, TypeError: as for ``convolve``.
+
+    Element k of the full result is Σ in1[i + k - (n - 1)] conj(in2[i]), where in2 has n elements.
+    Shapes and dtypes are those of ``convolve``.  Linear in ``in1`` and in the conjugate of ``in2``.
 
     >>> import jxkernel as jx
     >>> jnp = jx.numpy
@@ -169,6 +175,8 @@ def convolve2d(
       NotImplementedError: another boundary.
       ValueError: as for ``convolve``, or an operand is no matrix.
 
+    Shapes and dtypes are those of ``convolve``.  Linear in each operand.
+
     >>> import jxkernel as jx
     >>> jx.scipy.signal.convolve2d(jx.numpy.ones((2, 2)), jx.numpy.ones((1, 2)), "valid")
     Array([[2.],
@@ -200,6 +208,8 @@ def correlate2d(
     Raises:
       NotImplementedError: another boundary.
       ValueError: as for ``convolve2d``.
+
+    Shapes and dtypes are those of ``convolve``.  Linear in ``in1`` and in the conjugate of ``in2``.
 
     >>> import jxkernel as jx
     >>> jx.scipy.signal.correlate2d(jx.numpy.ones((2, 2)), jx.numpy.ones((1, 2)), "valid")
@@ -243,7 +253,8 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     Raises:
       ValueError: as for ``convolve``.
 
-    Source: the convolution theorem.
+    Shapes and dtypes are those of ``convolve``; the rounding error is relative to the greatest
+    element of the result.  Linear in each operand.  Source: the convolution theorem.
 
     >>> import jxkernel as jx
     >>> jnp = jx.numpy

@@ -228,12 +228,14 @@ def csd(
       average: ``"mean"`` or ``"median"``.
 
     Returns:
-      the frequencies and the spectrum, both empty for a signal without samples.
+      the frequencies, in units of ``fs``, and the spectrum, whose axis of time is one of frequency;
+      both empty for a signal without samples.  The spectrum of two signals is complex.
 
     Raises:
       ValueError: segments of no size, an axis that does not exist, or an unknown name.
 
-    Source: P. Welch, 1967.
+    The derivative of a median is that of the middle segments.  Source: P. Welch, "The use of fast
+    Fourier transform for the estimation of power spectra", 1967.
 
     >>> import jxkernel as jx
     >>> x = jx.numpy.arange(16.0)
@@ -307,23 +309,26 @@ def welch(
     """Return the power spectrum of a signal, averaged over segments (Welch's method).
 
     Args:
-      x: the signal.
+      x: the signal; integers become floating.
       fs: the samples in a unit of time.
       window: as for ``csd``.
-      nperseg: the samples of a segment.
-      noverlap: those a segment shares with the next.
-      nfft: those of the Fourier transform.
-      detrend: what is taken from each segment.
-      return_onesided: whether only frequencies ≥ 0 are returned.
+      nperseg: the samples of a segment; 256, or those of the signal where fewer.
+      noverlap: those a segment shares with the next; half of them where not given.
+      nfft: those of the Fourier transform; zeros fill up.
+      detrend: what is taken from each segment, as for ``csd``.
+      return_onesided: whether only frequencies ≥ 0 are returned, for real signals.
       scaling: ``"density"`` or ``"spectrum"``.
       axis: the axis of time.
       average: ``"mean"`` or ``"median"``.
 
     Returns:
-      the frequencies and the spectrum.
+      the frequencies, in units of ``fs``, and the spectrum, real, whose axis of time is one of
+      frequency.
 
     Raises:
       ValueError: as for ``csd``.
+
+    Derivative and source are those of ``csd``.
 
     >>> import jxkernel as jx
     >>> jx.scipy.signal.welch(jx.numpy.ones(16), nperseg=8)[1].shape
@@ -419,10 +424,13 @@ def stft(
       axis: the axis of time, in place of which comes that of frequency.
 
     Returns:
-      the frequencies, the segments' times, and the spectra, segments along the last axis.
+      the frequencies, the segments' times, and the spectra, complex, segments along the last axis.
 
     Raises:
       ValueError: segments of no size, or an unknown name.
+
+    Linear in ``x``.  Source: J. Allen and L. Rabiner, "A unified approach to short-time Fourier
+    analysis and synthesis", 1977.
 
     >>> import jxkernel as jx
     >>> jx.scipy.signal.stft(jx.numpy.ones(16), nperseg=8)[2].shape
@@ -506,7 +514,8 @@ def istft(
     Raises:
       ValueError: the axes are the same, or the sizes do not fit.
 
-    Source: D. Griffin and J. Lim, 1984.
+    Linear in ``Zxx``.  Source: D. Griffin and J. Lim, "Signal estimation from modified short-time
+    Fourier transform", 1984.
 
     >>> import jxkernel as jx
     >>> spectra = jx.scipy.signal.stft(jx.numpy.ones(8), nperseg=4)[2]

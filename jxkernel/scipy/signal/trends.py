@@ -52,7 +52,7 @@ def detrend(
       NotImplementedError: ``overwrite_data`` is given.
       ValueError: there is no such type, or a break lies outside.
 
-    Linear in ``data``.
+    The result has the shape of ``data``.  Linear in ``data``.
 
     >>> import jxkernel as jx
     >>> jx.scipy.signal.detrend(jx.numpy.array([1.0, 2.0, 6.0]), type="constant")

@@ -69,7 +69,7 @@ digamma = unary_function(
     Args:
       x: a real array; integers become floating.
 
-    It is NaN at its poles, 0 and the negative integers.  The derivative is ``polygamma(1, x)``.
+    It is -inf at 0 and NaN at the negative integers.  The derivative is ``polygamma(1, x)``.
 
     >>> from jxkernel.scipy import special
     >>> special.digamma(1.0).round(4)
