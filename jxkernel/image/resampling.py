@@ -179,7 +179,7 @@ def _nearest(image: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     return image
 
 
-def _method(method: Any) -> ResizeMethod:
+def _method(method: str | ResizeMethod) -> ResizeMethod:
     return method if isinstance(method, ResizeMethod) else ResizeMethod.from_string(method)
 
 
