@@ -1,15 +1,16 @@
 """Loops that LLVM leaves as they are, where unrolling them costs more than it gains.
 
 On CPU, LLVM writes small sums and extremes out, element by element: those of 16 rows of 32 take it
-longer than all else that XLA does for a small program, and run no faster.  XLA can keep LLVM from
-unrolling in a program as a whole only.  Some loops would then run two to four times as long: sums
-of a few elements, products of tiny matrices, copies that turn rows to columns, searches.  So LLVM
-is kept from it in programs that have such reductions, and none of the loops that need unrolling.
+longer than all else that XLA does for a small program, and run no faster.  It does the same to
+short rows of an elementwise operation, which it then cannot compute by vectors.  XLA can keep LLVM
+from unrolling in a program as a whole only.  Some loops would then run two to four times as long:
+sums of a few elements, products of tiny matrices, copies that turn rows to columns, searches.  So
+LLVM is kept from it in programs that gain by it, and have none of the loops that need unrolling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from math import prod
 from typing import NamedTuple
 
@@ -22,6 +23,9 @@ __all__ = ["is_unrolled"]
 
 _LIBRARY_FROM = 4096
 """From so many elements on XLA has a library reduce floats, and LLVM sees no loop."""
+
+_IN_LIBRARY = (np.dtype(np.float32), np.dtype(dtypes.bfloat16))
+"""What the library sums, in rows of any length."""
 
 _SHORT = 16
 """Reductions of fewer elements run faster written out."""
@@ -41,16 +45,36 @@ _UNIMPORTANT_IN_LOOPS = 32
 _MANY = 2**17
 """From so many elements on, exponentials take a tenth longer."""
 
+_TURNED = 2**14
+"""Up to so many elements, a transposed copy takes as long as starting it."""
+
+_SHORT_ROWS = range(9, 33)
+"""Rows of an elementwise operation that LLVM would write out, element by element."""
+
+_SHORTEST_ROWS = range(2, 7)
+"""Rows that are too short for vectors: they run faster written out."""
+
+_LONG = frozenset(
+    (
+        *("acosh", "atan", "atanh", "cosh", "exp", "exp2", "expm1", "log", "log1p", "logistic"),
+        *("rsqrt", "sign", "tanh"),
+    )
+)
+"""Functions of which LLVM sees the whole formula: to write out a row of them takes it long."""
+
 _REDUCTIONS = frozenset({"reduce_max", "reduce_min", "reduce_prod", "reduce_sum"})
 _LOOPS = frozenset({"scan", "while"})
 _HOLDERS = _LOOPS | {"checkpoint", "cond", "custom_jvp_call", "custom_vjp_call", "jit"}
 """Primitives whose programs consist of equations like any other."""
 
-_JUDGED = _REDUCTIONS | {"concatenate", "dot_general", "exp", "pad", "transpose"}
-_AS_FAST = frozenset(
+_JUDGED = _REDUCTIONS | _LONG | {"concatenate", "dot_general", "pad", "transpose"}
+_SEARCHES = frozenset({"ranked"})
+"""Primitives of which every loop gains."""
+
+_AS_FAST = _SEARCHES | frozenset(
     (
-        *("conv_general_dilated", "dynamic_update_slice", "gather", "optimization_barrier"),
-        *("scatter", "scatter_add", "threefry2x32"),
+        *("cholesky", "conv_general_dilated", "dynamic_update_slice", "fft", "gather"),
+        *("optimization_barrier", "scatter", "scatter_add", "threefry2x32", "triangular_solve"),
     )
 )
 """Primitives besides elementwise ones that always run as fast."""
@@ -60,7 +84,7 @@ class _Effects(NamedTuple):
     """What leaving loops as they are does to a program.
 
     Attributes:
-      gains: whether it compiles notably faster.
+      gains: whether it compiles or runs notably faster.
       loses: whether it runs notably slower; then ``gains`` may not be known.
     """
 
@@ -91,9 +115,11 @@ def _effects(jaxpr: Jaxpr, in_loop: bool) -> _Effects:
                 multiplied = _multiplied(jaxpr)
             if _loses(eqn, in_loop, multiplied):
                 return _Effects(gains, True)
-            gains = gains or (name in _REDUCTIONS and _is_written_out(eqn))
+            gains = gains or _is_written_out(eqn)
         elif not eqn.primitive.element_work and name not in _AS_FAST and _matters(eqn, in_loop):
             return _Effects(gains, True)
+        else:
+            gains = gains or name in _SEARCHES
     return _Effects(gains, False)
 
 
@@ -120,19 +146,20 @@ def _loses(eqn: Eqn, in_loop: bool, multiplied: Set[object]) -> bool:
     if name in _REDUCTIONS:
         return _reduction_loses(eqn, in_loop)
     shape = eqn.outvars[0].aval.shape
+    if name in _LONG:
+        many = name == "exp" and prod(shape) > _MANY
+        return many or (not in_loop and _row(shape) in _SHORTEST_ROWS)
     if name == "dot_general":
         (contracted, _), (batch, _) = eqn.params["dimension_numbers"]
         left = eqn.invars[0].aval.shape
         return bool(batch) and prod([left[axis] for axis in contracted]) < _TINY
-    if name == "exp":
-        return prod(shape) > _MANY
     if name == "concatenate":
         return in_loop and eqn.outvars[0] not in multiplied
     if name == "pad":
         return not in_loop
     keeps_rows = eqn.params["permutation"][-1] == len(shape) - 1
     free = eqn.outvars[0] in multiplied or eqn.invars[0] in multiplied
-    return not (in_loop or keeps_rows or free)
+    return not (in_loop or keeps_rows or free or prod(shape) <= _TURNED)
 
 
 def _reduction_loses(eqn: Eqn, in_loop: bool) -> bool:
@@ -140,16 +167,31 @@ def _reduction_loses(eqn: Eqn, in_loop: bool) -> bool:
     if not dtypes.issubdtype(operand.dtype, np.floating):
         return True
     if not in_loop:
-        return _reduced(eqn) < _SHORT
+        return _reduced(eqn) < _SHORT and not _is_summed_by_library(eqn)
     # LLVM sees all of it there, and what is left of rows of odd lengths costs most.
     last = operand.shape[-1]
     along_rows = len(operand.shape) - 1 in eqn.params["axes"]
     return not along_rows or last < _SHORT_IN_LOOPS or last & (last - 1) != 0
 
 
+def _is_summed_by_library(eqn: Eqn) -> bool:
+    operand = eqn.invars[0].aval
+    large = prod(operand.shape) >= _LIBRARY_FROM
+    return large and eqn.primitive.name == "reduce_sum" and operand.dtype in _IN_LIBRARY
+
+
 def _is_written_out(eqn: Eqn) -> bool:
-    """Whether LLVM would write a reduction out at length."""
-    return prod(eqn.invars[0].aval.shape) < _LIBRARY_FROM and _reduced(eqn) >= _SHORT
+    """Whether LLVM would write a reduction, or rows of a long function, out at length."""
+    shape = eqn.invars[0].aval.shape
+    name = eqn.primitive.name
+    if name in _REDUCTIONS:
+        return prod(shape) < _LIBRARY_FROM and _reduced(eqn) >= _SHORT
+    return name in _LONG and _row(shape) in _SHORT_ROWS
+
+
+def _row(shape: Sequence[int]) -> int:
+    """Return how long the rows of a matrix, or a stack of them, are; 0 where there are none."""
+    return shape[-1] if len(shape) > 1 else 0
 
 
 def _reduced(eqn: Eqn) -> int:

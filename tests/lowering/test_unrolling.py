@@ -60,13 +60,27 @@ LEFT_AS_THEY_ARE = {
     "beside a large sum": (with_sums(jnp.sum), numbers(100, 100)),
     "beside a large product": (with_sums(lambda x: x.T @ x), numbers(200, 100)),
     "beside large elementwise work": (with_sums(lambda x: jnp.sin(x) + 1), numbers(300, 300)),
-    "beside a small transposed copy": (with_sums(copies), numbers(50, 50)),
+    "beside a small transposed copy": (with_sums(copies), numbers(128, 128)),
+    "beside many sums of three, by the library": (with_sums(lambda x: x.sum(-1)), numbers(9000, 3)),
+    "beside a factorization": (with_sums(lambda x: jnp.linalg.cholesky(x)), numbers(100, 100)),
+    "short rows of a long function": (lambda x: jnp.log(x * x + 1), numbers(300, 16)),
+    "many short rows of a long function": (lambda x: jx.nn.sigmoid(x) * x, numbers(9000, 16)),
+    "a loop of short rows": (in_a_loop(jnp.tanh), numbers(32, 16)),
+    "a quantile": (lambda x: jnp.quantile(x, 0.3), numbers(5000)),
 }
 
 UNROLLED = {
     "elementwise": (lambda x: jnp.sin(x) * 2, SMALL),
     "large sums": (lambda x: jnp.sum(x, axis=1), numbers(300, 32)),
     "sums of three": (lambda x: jnp.sum(x, axis=1), numbers(16, 3)),
+    "long rows of a long function": (jnp.tanh, numbers(300, 33)),
+    "a vector of a long function": (jnp.tanh, numbers(16)),
+    "beside many sums of three, not by the library": (
+        with_sums(lambda x: x.astype(np.float16).sum(-1)),
+        numbers(9000, 3),
+    ),
+    "beside many greatest of three": (with_sums(lambda x: x.max(-1)), numbers(9000, 3)),
+    "beside the shortest rows of a long function": (with_sums(jnp.tanh), numbers(9000, 3)),
     "a loop of sums of three": (
         in_a_loop(lambda x: x - jnp.sum(x, 1, keepdims=True) + jnp.sum(SMALL)),
         numbers(64, 3),
@@ -91,7 +105,7 @@ UNROLLED = {
 
 
 @pytest.mark.parametrize("program", LEFT_AS_THEY_ARE.values(), ids=LEFT_AS_THEY_ARE)
-def test_loops_are_left_where_small_reductions_would_be_written_out(program):
+def test_loops_are_left_where_short_rows_would_be_written_out(program):
     assert not is_unrolled(*program)
 
 
