@@ -67,11 +67,12 @@ class _Traced:
     ) -> None:
         self._previous: Any = None
         self._hook: Callable[[FrameType, str, Any], Any] | None = None
-        self._make = lambda: self._hooked(wanted, enter, most_calls)
+        # No function that has this object in its closure: a cycle would keep what was seen.
+        self._told = (wanted, enter, most_calls)
 
     def start(self) -> None:
         self._previous = sys.gettrace()
-        self._hook = self._make()
+        self._hook = self._hooked(*self._told)
         sys.settrace(self._hook)
 
     def stop(self) -> None:
@@ -104,28 +105,34 @@ class _Traced:
                 if not wanted(code):
                     passed[id(code)] = code
                 elif (call := enter(frame)) is not None:
-                    return _traced_lines(call)
+                    return _TracedLines(call)
             return None
 
         return hook
 
 
-def _traced_lines(call: Call) -> Callable[[FrameType, str, Any], Any]:
-    """Return what Python calls at the lines of one call."""
-    raised = False
+class _TracedLines:
+    """What Python calls at the lines of one call.
 
-    def on_event(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal raised
+    It is no function: one that returns itself would be in a cycle, and keep what the call held
+    until garbage is collected.
+    """
+
+    __slots__ = ("_call", "_raised")
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._raised = False
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
-            raised = False
-            call.on_line(frame)
+            self._raised = False
+            self._call.on_line(frame)
         elif event == "exception":
-            raised = True
+            self._raised = True
         elif event == "return":
-            call.on_leave(frame, raised)
-        return on_event
-
-    return on_event
+            self._call.on_leave(frame, self._raised)
+        return self
 
 
 if sys.version_info >= (3, 12):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -54,6 +56,25 @@ def follow(request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
         return told
 
     return following
+
+
+@pytest.mark.parametrize("feed", FEEDS)
+def test_what_was_heard_lives_no_longer_than_its_feed(feed: Any) -> None:
+    def heard() -> Callable[[], Any]:
+        told = _Heard("helper", [])
+        following = feed(_own, lambda frame: told, 1000)
+        following.start()
+        helper(1)
+        following.stop()
+        assert told.told
+        return weakref.ref(told)
+
+    gc.disable()
+    try:
+        known = heard()
+        assert known() is None
+    finally:
+        gc.enable()
 
 
 def helper(n: int) -> int:

@@ -8,11 +8,12 @@ from typing import Any
 from jxkernel.api.jit import jit_state
 from jxkernel.compile.keys import history
 from jxkernel.compile.signature import function_number
+from jxkernel.errors import DeletedArrayError
 from jxkernel.events import CallSignature
 from jxkernel.jupyter.errors.rewrites import Names, named_values
 from jxkernel.runtime import ArrayImpl
 
-__all__ = ["takers_in_words"]
+__all__ = ["refused_deleted", "takers_in_words"]
 
 _CELLS = 50
 """How many cells are looked through for the call, the latest first."""
@@ -40,6 +41,29 @@ def takers_in_words(kind: str, node: Any, names: Names) -> tuple[str, ...]:
         for (one, argument), call in zip(takers, calls, strict=True)
         if call or not any(calls)
     )
+
+
+def refused_deleted(error: ValueError, node: Any, names: Names) -> DeletedArrayError | None:
+    """Return the error that names the array which C++ refused as one that is gone.
+
+    The oldest jaxlib that is supported refuses it by position, and as a ``ValueError``.
+
+    Args:
+      error: what C++ raised.
+      node: the call, in the tree of ``executing``.
+      names: those of its frame.
+
+    Returns:
+      the error, or None where this is no such refusal or its array cannot be told.
+    """
+    if "Buffer has been deleted or donated" not in str(error):
+        return None
+    gone = [
+        value.aval.short()
+        for value in named_values(node, names).values()
+        if isinstance(value, ArrayImpl) and value.is_deleted()
+    ]
+    return DeletedArrayError(gone[0]) if gone else None
 
 
 def _called(signature: CallSignature, names: Names) -> str:

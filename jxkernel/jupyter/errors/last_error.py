@@ -36,4 +36,6 @@ def _clear(traceback: TracebackType | None) -> None:
         if not traceback.tb_frame.f_code.co_flags & _SUSPENDABLE:
             with suppress(RuntimeError):  # the call is not over
                 traceback.tb_frame.clear()
+                # Before Python 3.13 a frame keeps what it was last asked for: ask again.
+                _ = traceback.tb_frame.f_locals
         traceback = traceback.tb_next
