@@ -180,6 +180,14 @@ _WITHOUT_ANY_VALUE = (
 )
 
 
+_FOR_INTEGERS = (
+    "a list or NumPy array that is indexed by a traced value must be an array of jnp: "
+    "jnp.asarray makes one",
+    "a loop with a traced number of turns is a lax.fori_loop",
+    "for a size or a count, make the argument static: jit(f, static_argnames=...)",
+)
+
+
 class ConcretizationTypeError(JAXTypeError):
     """A concrete value was needed where there is only a tracer.
 
@@ -266,26 +274,24 @@ class TracerIntegerConversionError(JAXTypeError):
     Args:
       tracer: the tracer in words.
       needed_by: what needed the integer.
+      can_be_static: whether it is made of arguments that are single numbers.
     """
 
     def __init__(
-        self, tracer: str, needed_by: str = "indexing, range or a shape", **parts: Any
+        self,
+        tracer: str,
+        needed_by: str = "indexing, range or a shape",
+        can_be_static: bool = True,
+        **parts: Any,
     ) -> None:
-        parts.setdefault(
-            "instead",
-            (
-                "a list or NumPy array that is indexed by a traced value must be an array of jnp: "
-                "jnp.asarray makes one",
-                "a loop with a traced number of turns is a lax.fori_loop",
-                "for a size or a count, make the argument static: jit(f, static_argnames=...)",
-            ),
-        )
+        parts.setdefault("instead", _FOR_INTEGERS if can_be_static else _FOR_INTEGERS[:-1])
         super().__init__(
             f"{needed_by} needs a Python integer, and {tracer} has no value while it is traced.",
             **parts,
         )
         self.tracer = tracer
         self.needed_by = needed_by
+        self.can_be_static = can_be_static
 
 
 class NonConcreteBooleanIndexError(JAXIndexError):
@@ -454,16 +460,7 @@ class ArgumentTypeError(JXError, TypeError):
     """
 
     def __init__(self, fun: str, path: str, value: str, **parts: Any) -> None:
-        named = repr(path) if path.isidentifier() else "..."
-        parts.setdefault(
-            "instead",
-            (
-                f"make the argument static, if it only steers the computation: "
-                f"jit({fun if fun.isidentifier() else 'f'}, static_argnames={named})",
-                "convert data with jnp.asarray, and register own classes as pytrees: "
-                "tree_util.register_dataclass",
-            ),
-        )
+        parts.setdefault("instead", _for_arguments(fun if fun.isidentifier() else "f", path))
         super().__init__(
             f"{fun} was given {value} as {path}: traced arguments are arrays, numbers, or pytrees "
             "of these.",
@@ -852,14 +849,8 @@ class KeyReuseError(JXError, TypeError):
     """
 
     def __init__(self, key: str, first_use: str = "", second_use: str = "", **parts: Any) -> None:
-        parts.setdefault(
-            "details",
-            tuple(
-                f"{order} use: {use}"
-                for order, use in (("First", first_use), ("Second", second_use))
-                if use
-            ),
-        )
+        uses = (("First", first_use), ("Second", second_use))
+        parts.setdefault("details", tuple(f"{order} use: {use}" for order, use in uses if use))
         parts.setdefault("instead", ("key, subkey = random.split(key), and use subkey once",))
         super().__init__(f"{key} has been used already; it would give the same bits.", **parts)
         self.key = key
@@ -961,6 +952,17 @@ class TraceLimitError(JXError, AssertionError):
         self.limit = limit
         self.traces = traces
         self.reasons = tuple(reasons)
+
+
+def _for_arguments(fun: str, path: str) -> tuple[str, ...]:
+    pytree = "register own classes as pytrees: tree_util.register_dataclass"
+    static = f"jit({fun}, static_argnames={path!r})"
+    if path == "self":
+        return f"{pytree}; their arrays are traced", f"or, if its arrays stay as they are: {static}"
+    how = f"make the argument static, if it only steers the computation: {static}"
+    if not path.isidentifier():
+        how = f"pass {path} as a static argument of its own, if it only steers the computation"
+    return how, f"convert data with jnp.asarray, and {pytree}"
 
 
 def _rebuild(cls: type[JXError], args: tuple[Any, ...]) -> JXError:

@@ -102,7 +102,8 @@ def is_user_file(name: str) -> bool:
 @functools.lru_cache(maxsize=4096)
 def is_library_file(file: str) -> bool:
     """Say whether a file belongs to Python itself or to an installed package."""
-    return any(part in file for part in _LIBRARIES)
+    # What is compiled names the file that it was made of, by a path inside its package.
+    return file.endswith(".pyx") or any(part in file for part in _LIBRARIES)
 
 
 def is_internal(code: CodeType) -> bool:

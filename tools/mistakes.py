@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.jupyter.mistaken_calls import MISTAKEN_CALLS
 from tests.jupyter.mistakes import MISTAKES, Mistake
+from tests.jupyter.mistakes_of_data import MISTAKES_OF_DATA
 from tests.jupyter.mistakes_of_others import MISTAKES_OF_OTHERS
 
 __all__ = ["PAGE", "page"]
@@ -38,7 +39,7 @@ This page is written by `make surface`.
 
 def page() -> str:
     """Return the page."""
-    rows = [*MISTAKES, *MISTAKEN_CALLS, *MISTAKES_OF_OTHERS]
+    rows = [*MISTAKES, *MISTAKEN_CALLS, *MISTAKES_OF_OTHERS, *MISTAKES_OF_DATA]
     return _HEAD + "".join(map(_row, sorted(rows, key=_error)))
 
 

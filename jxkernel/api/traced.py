@@ -104,7 +104,10 @@ def leaf_avals(name: str, parameter: str, leaves: Sequence[Any], structure: Any)
         except TypeError:
             path = parameter + tree.keystr(physical.leaf_paths(structure)[index])
             kind = f"{with_type(leaf)}"
-            instead = ("close over values that are no arrays instead of passing them",)
+            instead = (
+                "leave out what is no array: the function may read it from outside",
+                "register own classes as pytrees: tree_util.register_dataclass",
+            )
             raise ArgumentTypeError(name, path, kind, instead=instead) from None
         if type(leaf) is int:
             dtypes.coerce_scalar(leaf)  # which says that it does not fit

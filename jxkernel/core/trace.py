@@ -344,7 +344,7 @@ class Tracer:
     def _concrete(self, error: Any, wanted: str | None = None) -> Any:
         """Return what a concrete value would give, or raise; traces with values override."""
         parts: dict[str, Any] = {"origin": self.owner.describe(self), **place_in_source()}
-        if issubclass(error, ConcretizationTypeError):
+        if issubclass(error, (ConcretizationTypeError, TracerIntegerConversionError)):
             parts["can_be_static"] = self.owner.is_of_numbers(self)
         if wanted is None:
             raise error(self.describe_type(), **parts)

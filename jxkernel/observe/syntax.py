@@ -11,6 +11,7 @@ import functools
 import inspect
 import io
 import linecache
+import logging
 import re
 from collections.abc import (
     Collection,
@@ -22,7 +23,7 @@ from collections.abc import (
     MutableSet,
 )
 from dataclasses import dataclass
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ _MUTATORS = frozenset(
 _CHANGEABLE = (MutableMapping, MutableSequence, MutableSet, np.ndarray, io.IOBase)
 """What the methods of those names change; other objects may call anything ``update``."""
 
+_UNTRACED = (FunctionType, ModuleType, type)
 _TEXT_LENGTH = 2_000
 _PERCENT = re.compile(r"%([+ 0]*\d*(?:\.\d+)?)([sridfFeEgG%])")
 _UNPARSED_LINES = 30
@@ -263,9 +265,10 @@ class FunctionSyntax:
                 )
                 return
             module = _module_of(function.value, known)
-            if module == "logging":
+            is_logger = isinstance(_value_of(function.value, known), logging.Logger)
+            if is_logger or module == "logging":
                 problem = f"{function.attr} logs once, while tracing, and not in compiled calls"
-                instead = "to log while the compiled function runs: jx.debug.callback"
+                instead = f"to log while the compiled function runs: {_called_back(call, known)}"
                 yield self.effect(call, problem, instead)
             if module in _MODULE_EFFECTS:
                 problem = (
@@ -560,6 +563,18 @@ def printed(call: ast.Call) -> str:
         parts = one.values if isinstance(one, ast.JoinedStr) else [one]
         text.append("".join(_format_of(part, values) for part in parts))
     return f"jx.debug.print({', '.join([repr(' '.join(text)), *values])})"
+
+
+def _called_back(call: ast.Call, known: Mapping[str, Any]) -> str:
+    """A call as one that the compiled program makes, with the values of the names that it reads."""
+    given = (*call.args, *(one.value for one in call.keywords))
+    read = (one.id for part in given for one in ast.walk(part) if isinstance(one, ast.Name))
+    names = [one for one in dict.fromkeys(read) if not hasattr(builtins, one)]
+    values = [one for one in names if not isinstance(known.get(one), (*_UNTRACED, str))]
+    if not values:
+        return "jx.debug.callback"
+    listed = ", ".join(values)
+    return f"jx.debug.callback(lambda {listed}: {ast.unparse(call)}, {listed})"
 
 
 def _format_of_percent(text: str) -> str | None:

@@ -112,9 +112,10 @@ def whole_number(name: str, argument: str, value: Any) -> int:
             where=error.where,
             code=error.code,
             underline=error.underline,
+            can_be_static=error.can_be_static,
             instead=(
-                f"{argument} must be known while tracing: make the argument static, "
-                "jit(f, static_argnames=...)",
+                f"{argument} must be known while tracing"
+                + ": make the argument static, jit(f, static_argnames=...)" * error.can_be_static,
             ),
         ) from None
     except TypeError:

@@ -788,7 +788,7 @@ MISTAKES = [
         "r = lax.scan(lambda c, a: (c.astype('int32'), a), 0.0, x)",
         errors.CarryTypeError,
         "lax.scan(lambda c, a: (c.astype('int32'), a), 0.0, x)",
-        "x.astype('float32')",
+        "carry.astype('float32')",
         "r = lax.scan(lambda c, a: (c.astype('float32'), a), 0.0, x)",
     ),
     Mistake(

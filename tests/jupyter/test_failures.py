@@ -71,6 +71,16 @@ def test_tracebacks_show_the_users_lines_only(notebook: Notebook) -> None:
     assert "jxkernel/" not in ran.printed
 
 
+def test_what_serves_a_function_of_ours_is_left_out(notebook: Notebook) -> None:
+    """Neither what Python and NumPy do for it, nor its parts by names of their own."""
+    notebook.run("mesh = jx.make_mesh((1,), ('i',))\nspec = jx.P(None, 'i')")
+    spread = "jx.device_put(x, jx.sharding.NamedSharding(mesh, spec))"
+    for cell in (spread, "x.astype({'w': x})", "%%jit\njnp.concatenate((x, 1.0))"):
+        printed = notebook.fails(cell, ValueError).printed
+        assert "File " not in printed
+        assert "The call: " not in printed
+
+
 def test_verbose_tracebacks_show_everything(notebook: Notebook) -> None:
     notebook.run("%xmode Verbose")
     ran = notebook.fails("%%jit\ny = x.nothing", AttributeError)

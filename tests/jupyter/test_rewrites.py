@@ -296,7 +296,8 @@ def test_a_deleted_array_is_told_with_the_call_that_took_it_over(
     cells: Notebook, cell: str, taker: str, call: str
 ) -> None:
     cells.run(DONATED.strip())
-    printed = cells.fails(cell, RuntimeError).printed
+    # It is C++ that raises in the loop, with jaxlib 0.10 a ValueError.
+    printed = cells.fails(cell, (RuntimeError, ValueError)).printed
     assert taker in printed
     assert call in printed
     assert "<lambda>" not in printed.partition("its data is gone")[2]

@@ -404,6 +404,18 @@ EFFECTS = [
         id="argument",
     ),
     pytest.param(
+        ["import logging"],
+        "@jx.jit\ndef f(a):\n    logging.error('a %s', a.sum())\n    return a\nf(x)",
+        ["line 3: logging.error", "callback(lambda a: logging.error('a %s', a.sum()), a)"],
+        id="logging",
+    ),
+    pytest.param(
+        ["import logging\nlogger = logging.getLogger('mine')"],
+        "@jx.jit\ndef f(a):\n    logger.info('start')\n    return a\nf(x)",
+        ["line 3: logger.info('start'): info logs once"],
+        id="logger",
+    ),
+    pytest.param(
         [],
         "f = jx.jit(lambda a: a + np.random.normal())\nf(x)",
         ["line 1: np.random.normal(): this is evaluated once", "use jx.random with a key"],

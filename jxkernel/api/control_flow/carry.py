@@ -141,7 +141,7 @@ def _type_error(loop: str, path: str, before: ShapedArray, after: ShapedArray) -
         )
     elif before.shape != after.shape:
         fits = after.shape[len(after.shape) - before.ndim :] == before.shape
-        begin = f": jnp.broadcast_to(x, {after.shape})" if fits else ""
+        begin = f": jnp.broadcast_to({path}, {after.shape})" if fits else ""
         instead = (
             f"begin with shape {after.shape}{begin}",
             f"or return shape {before.shape} from the body",
@@ -149,12 +149,12 @@ def _type_error(loop: str, path: str, before: ShapedArray, after: ShapedArray) -
     elif before.explicit_sharding != after.explicit_sharding and before.dtype == after.dtype:
         spec = before.sharding.spec
         instead = (
-            f"divide it as it came before returning it: jxkernel.sharding.reshard(x, {spec})",
+            f"divide it as it came before returning it: jxkernel.sharding.reshard({path}, {spec})",
         )
     else:
         instead = (
-            f"convert what the body returns: x.astype('{before.dtype.name}')",
-            f"or begin with that type: jnp.asarray(x, '{after.dtype.name}')",
+            f"convert what the body returns: {path}.astype('{before.dtype.name}')",
+            f"or begin with that type: jnp.asarray({path}, '{after.dtype.name}')",
         )
     return CarryTypeError(
         loop, path, before.short(), after.short(), instead=instead, **place_in_source()
@@ -185,7 +185,7 @@ def check_carry_structure(body: LoopBody, expected: Any, found: Any) -> None:
         after,
         instead=(
             f"return {before} from the body: what it got, each part with its new value",
-            f"or begin with {after}",
+            *([] if after == "None" else [f"or begin with {after}"]),
         ),
         **place_in_source(),
     )

@@ -640,9 +640,10 @@ class _WayBack:
                 if count == 1
                 else (f"each of the {count} differentiated arguments")
             )
+            form = "(ct,)" if count == 1 else "one for each, None for those it does not depend on"
             raise TypeError(
                 f"{what} must return a tuple with one cotangent for {of_each}, got "
-                f"{kind_in_words(pulled)}: return (ct,) for one"
+                f"{kind_in_words(pulled)}: return {form}"
             )
         leaves = physical.leaves(_shaped_like(what, in_tree, tuple(pulled)))
         paths = physical.leaf_paths(in_tree)

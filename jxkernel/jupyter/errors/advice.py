@@ -11,7 +11,8 @@ from typing import Any
 
 from jxkernel import numpy as jnp
 from jxkernel.core.trace import Tracer
-from jxkernel.jupyter.errors import calls, elsewhere
+from jxkernel.errors import JaxRuntimeError
+from jxkernel.jupyter.errors import calls, containers, elsewhere, operators
 from jxkernel.jupyter.errors.elsewhere import METHODS, METHODS_NOW
 from jxkernel.jupyter.errors.rewrites import Names
 from jxkernel.observe.syntax import printed
@@ -27,6 +28,7 @@ __all__ = [
     "with_static_name",
 ]
 
+_Kinds = type[Exception] | tuple[type[Exception], ...]
 _MODULES = ("numpy", "lax", "nn", "random")
 """Where a name is looked for that another of our modules was asked for."""
 
@@ -38,7 +40,7 @@ _TRACER = r"'?\w*Tracer'?"
 _NUMPY_HOLDS_NONE = (
     "NumPy arrays hold no traced values: begin with an array of jnp, and write with .at[ ].set"
 )
-_ROWS: tuple[tuple[type[Exception], str, str], ...] = (
+_ROWS: tuple[tuple[_Kinds, str, str], ...] = (
     (
         TypeError,
         rf"unhashable type: {_TRACER}",
@@ -52,8 +54,24 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (
         TypeError,
-        rf"(?:unsupported operand type\(s\) for|can only concatenate str).*{_TRACER}",
+        r"unsupported operand type\(s\) for .*'NoneType'",
+        "None is the result of a function without return: return the value from it",
+    ),
+    (
+        TypeError,
+        rf"(?:unsupported operand type\(s\) for (?=.*'str')|can only concatenate str).*{_TRACER}",
         "compute with arrays and numbers only; make text after the cell has run",
+    ),
+    (
+        TypeError,
+        rf"unsupported operand type\(s\) for .*{_TRACER}",
+        "compute with arrays and numbers only",
+    ),
+    (
+        TypeError,
+        r"unhashable type: 'Array'",
+        "an array cannot be a key: use a string, or a Python number, which .item() makes of an "
+        "array of one element",
     ),
     (TypeError, r"len\(\) of unsized object", "it is one number: its .size is 1"),
     (
@@ -114,7 +132,7 @@ _ROWS: tuple[tuple[type[Exception], str, str], ...] = (
     ),
     (
         TypeError,
-        r"an index is an integer.* of type float",
+        r"an index is an integer.* of type float|slice indices must be integers",
         "make the index whole: i // 2 in place of i / 2, or int(i)",
     ),
     (TypeError, r"\.set\(\) missing 1 required", "give .set the value to write"),
@@ -269,6 +287,8 @@ def in_place_of(code: str) -> str:
     if named is None:
         return _COMPARING.get(called.group(), "") if called else ""
     module, name = named.groups()
+    if name.startswith("random."):
+        return elsewhere.drawn(name.removeprefix("random."))
     found: object = jnp
     for part in name.split("."):
         found = getattr(found, part, None)
@@ -311,7 +331,9 @@ def advice(
             return tuple(_attribute(error.name, node, METHODS_NOW))
         told = _in_other_module(error, node, names or Names({}))
         if not told and type(error.obj) is dict:
-            told = calls.key_of(node, code, names or Names({}))
+            told = containers.key_of(node, code, names or Names({}))
+        if not told and type(error.obj) is str:
+            told = containers.values_of(node, code, names or Names({}))
         if told:
             return (told,)
         found = re.search(rf"{_TRACER} object has no attribute '(\w+)'", message)
@@ -360,14 +382,21 @@ _CALLED = {
 }
 """How functions that take functions call these."""
 
+_STARTS = {"scan": (2, "init"), "while_loop": (3, "init_val"), "fori_loop": (4, "init_val")}
+"""How many arguments loops have at least, and what the value is called that they begin with."""
+
 
 def _called(node: Any, code: str, names: Names) -> str:
     """How the function is called that was given to a loop or a choice of ours."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name, value=module)) if name in _CALLED:
             # ``lax`` and ``jx.lax`` alike: what the first name of the module is bound to is ours.
-            is_ours = names.is_ours(ast.unparse(module).partition(".")[0])
-            return elsewhere.of_arguments(name, module, _CALLED) if is_ours else ""
+            if not names.is_ours(ast.unparse(module).partition(".")[0]):
+                return ""
+            count, start = _STARTS.get(name, (0, ""))
+            if len(node.args) + len(node.keywords) < count:
+                return f"give the value that the first turn gets, {start}"
+            return elsewhere.of_arguments(name, module, _CALLED)
         case _:
             return ""
 
@@ -411,6 +440,9 @@ def printed_instead(node: Any, code: str, names: Names) -> str:
 
 def _in_other_module(error: AttributeError, node: Any, names: Names) -> str:
     """A function of ours that has the name which another module of ours was asked for."""
+    around = getattr(node, "parent", None)
+    if "numpy' has no attribute 'random'" in str(error) and isinstance(around, ast.Attribute):
+        return elsewhere.drawn(around.attr)
     asked = names.full_name(error.obj)
     if not error.name or asked.partition(".")[0] != "jxkernel":
         return ""
@@ -425,6 +457,8 @@ def _in_other_module(error: AttributeError, node: Any, names: Names) -> str:
     for module in (getattr(package, name) for name in _MODULES):
         if error.name in module.__all__:
             return f"{names.of_module(module.__name__)}.{error.name}"
+    if asked != "jxkernel" and error.name in package.__all__:
+        return f"{names.of_module('jxkernel')}.{error.name}"
     near = difflib.get_close_matches(
         error.name, [one for one in dir(error.obj) if one[0] != "_"], 1, _ALIKE
     )
@@ -433,13 +467,14 @@ def _in_other_module(error: AttributeError, node: Any, names: Names) -> str:
 
 def _floating(node: Any, code: str, names: Names) -> str:
     """A call of a gradient with a whole number of Python's as a number with a point."""
-    match node:
-        case ast.Call(args=[ast.Constant(value=int() as given), *rest]):
-            return ast.unparse(
-                ast.Call(node.func, [ast.Constant(float(given)), *rest], node.keywords)
-            )
-        case _:
-            return ""
+    if not isinstance(node, ast.Call):
+        return ""
+    whole = [one for one in node.args if isinstance(one, ast.Constant) and type(one.value) is int]
+    if len(whole) != 1:
+        return ""
+    floating = ast.Constant(float(ast.unparse(whole[0])))
+    args = [floating if one is whole[0] else one for one in node.args]
+    return ast.unparse(ast.Call(node.func, args, node.keywords))
 
 
 def _of_property(node: Any, code: str, names: Names) -> str:
@@ -477,7 +512,49 @@ def _static(function: str, arguments: list[str]) -> str:
     return f"jit({called}, static_argnames={named if named[1:] else named[0]!r})"
 
 
-_DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], ...] = (
+_DERIVED: tuple[tuple[_Kinds, str, Callable[[Any, str, Names], str]], ...] = (
+    (TypeError, r"'str'", containers.values_of),
+    ((TypeError, ValueError), r"to unpack|iteration over an array", containers.looped_over),
+    (ValueError, r"to unpack", containers.unpacked_rows),
+    ((TypeError, ValueError), r"cannot become an array|^None is not data", containers.of_data),
+    (TypeError, r"got \{.*of type dict|bad operand type for .*'dict'", containers.of_leaves),
+    (TypeError, r"unsupported operand type\(s\) for .*'\w*[fF]unction'", operators.called),
+    (ValueError, r"^matmul needs arrays of rank", operators.times),
+    (TypeError, r"takes integer or bool dtypes", operators.apart),
+    (TypeError, r"^neg does not accept dtype bool", operators.inverted),
+    (TypeError, r"^sub does not accept dtype bool", operators.differing),
+    (TypeError, r"^integers cannot be raised to a negative", operators.floating_power),
+    (TypeError, r"an index is of integers or booleans", operators.whole_index),
+    (TypeError, r"^only integer arrays of rank 0 can be an index", operators.python_index),
+    (TypeError, r"^a list is not an index", operators.listed_index),
+    (TypeError, r"^(?:max|min) got axis=.* of type float", calls.of_two),
+    (
+        TypeError,
+        r"takes whole numbers|slice indices must be|an index is an integer.* of type float",
+        operators.whole_division,
+    ),
+    (IndexError, r"the bounds of a slice", operators.fixed_slice),
+    (TypeError, r"Cannot interpret '\d+' as a data type", elsewhere.one_tuple),
+    (
+        TypeError,
+        r"takes a key, made by|^(?:permutation|shuffle|categorical|choice)\(\) missing 1",
+        calls.key_first,
+    ),
+    (TypeError, r"^while_loop needs a callable as cond_fun", calls.as_function),
+    (TypeError, r"^cond needs a scalar condition, got the function", calls.condition_itself),
+    (TypeError, r"^switch needs an integer scalar", calls.whole_first),
+    (TypeError, r"^fori_loop needs bounds of one dtype", calls.whole_bounds),
+    (ValueError, r"^scan .* xs is a scalar", calls.start_first),
+    (ValueError, r"^where takes both x and y", calls.with_zero),
+    (TypeError, r"it takes a sequence|^jvp takes primals and tangents", calls.in_tuples),
+    (ValueError, r"^pmap of .* needs as many devices", calls.on_one_device),
+    (ValueError, r"^Number of devices \d+ must be >=", calls.more_devices),
+    (
+        (TypeError, ValueError, NotImplementedError),
+        r"arrays cannot be written to|arrays do not change|return arrays must be of ArrayType",
+        calls.changed_copy,
+    ),
+    (JaxRuntimeError, r"donated in the same call", calls.copied_twice),
     (TypeError, r"'IndexUpdater' object does not support item assignment", _update_of),
     (
         TypeError,
@@ -496,18 +573,18 @@ _DERIVED: tuple[tuple[type[Exception], str, Callable[[Any, str, Names], str]], .
     (TypeError, rf"unsupported format string passed to {_TRACER}", printed_instead),
     (TypeError, r"'IndexUpdater' object is not callable", calls.at_index),
     (KeyError, r"debug\.print has a field", calls.by_keyword),
-    (KeyError, "", calls.key_of),
+    (KeyError, "", containers.key_of),
     (TypeError, r"debug\.print got .* as its format", calls.by_keyword),
-    (TypeError, r"list indices must be integers or slices, not str", calls.item),
-    (TypeError, r"unsupported operand type\(s\) for .*'dict'", calls.of_each_leaf),
-    (TypeError, r"^\w+ needs a callable as f,", calls.function_first),
+    (TypeError, r"list indices must be integers or slices, not str", containers.item),
+    (TypeError, r"unsupported operand type\(s\) for .*'dict'", containers.of_each_leaf),
+    (TypeError, r"^\w+ needs a callable as fn?,", calls.function_first),
     (TypeError, r"^fori_loop\(\) missing 1 .*'init_val'", calls.from_zero),
     (TypeError, r"'function' object is not iterable", calls.in_brackets),
     (TypeError, r"^randint\(\) missing 1 .*'maxval'", calls.shaped),
     (TypeError, r"data type '\w+' not understood", calls.dtype_near),
     (TypeError, r"^\w+ got axis=.* of type Array:", calls.in_brackets),
     (IndexError, r"list index out of range", calls.device_of),
-    (TypeError, r"of type (?:DataFrame|Series|Tensor|Parameter)\b", calls.numbers_of),
+    (TypeError, r"of type (?:DataFrame|Series|Tensor|Parameter)\b", containers.numbers_of),
     (AttributeError, r"There is no option", calls.option_near),
     (ValueError, r"^scan .* xs is a scalar", calls.turns),
     (TypeError, r"takes .*positional arguments? but|missing \d+ required positional", _called),
@@ -535,10 +612,27 @@ def _attribute(name: str, node: Any, known: Mapping[str, str]) -> Iterable[str]:
         if told:
             yield told
         return
+    function = _function_of_array(name, lookup, array, given)
+    if function:
+        yield function
+        return
     others = [one for one in dir(ArrayImpl) if one[0] != "_" and one != name]
     near = difflib.get_close_matches(name, others, 1, _ALIKE)
     if near:
         yield f"{array}.{near[0]}"
+
+
+def _function_of_array(name: str, lookup: Any, array: str, given: list[ast.expr]) -> str:
+    """A function of ours that other libraries have as a method, or an index of pandas."""
+    around = getattr(lookup, "parent", None)
+    if name in ("iloc", "loc") and isinstance(around, ast.Subscript):
+        return f"{array}[{_index(around)}]"
+    package = sys.modules["jxkernel"]
+    for module in ("numpy", "nn"):
+        if name in getattr(package, module).__all__:
+            short = {"numpy": "jnp", "nn": "jx.nn"}[module]
+            return f"{short}.{name}({', '.join([array, *map(ast.unparse, given)])})"
+    return f"jnp.linalg.{name}({array})" if name in jnp.linalg.__all__ and not given else ""
 
 
 def plain_words(message: str, traced: str = "a traced array") -> str:

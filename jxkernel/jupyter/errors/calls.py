@@ -9,34 +9,43 @@ from __future__ import annotations
 import ast
 import copy
 import difflib
+import math
 import string
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from jxkernel import tree
+from jxkernel import dtypes
 from jxkernel.config import config
-from jxkernel.core.trace import Tracer
+from jxkernel.jupyter.errors.containers import ARRAYS
 from jxkernel.jupyter.errors.rewrites import Names
-from jxkernel.runtime import ArrayImpl
 
 __all__ = [
+    "as_function",
     "at_index",
     "by_keyword",
+    "by_position",
+    "changed_copy",
+    "condition_itself",
+    "copied_twice",
     "device_of",
     "dtype_near",
     "from_zero",
     "function_first",
     "in_brackets",
-    "item",
-    "key_of",
-    "numbers_of",
-    "of_each_leaf",
+    "in_tuples",
+    "key_first",
+    "more_devices",
+    "of_two",
+    "on_one_device",
     "option_near",
+    "shape_of",
     "shaped",
+    "start_first",
     "to_vmap",
     "turns",
+    "whole_bounds",
+    "whole_first",
+    "with_zero",
     "without_vmap",
 ]
 
@@ -44,65 +53,10 @@ _DTYPES = (
     *("bool", "bfloat16", "complex64", "complex128", "float16", "float32", "float64"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
-_ARRAYS = (Tracer, ArrayImpl, np.ndarray)
-_NUMBERS = {
-    "DataFrame": "to_numpy()",
-    "Series": "to_numpy()",
-    "Tensor": "detach().numpy()",
-    "Parameter": "detach().numpy()",
-}
-"""How objects of pandas and PyTorch give their numbers, by the names of their types."""
-
 _JOINING = ("column_stack", "concatenate", "dstack", "hstack", "stack", "vstack")
+_IN_PLACE = ("fill_diagonal", "place", "put", "put_along_axis", "putmask")
+_SIZED = ("empty", "full", "normal", "ones", "randint", "truncated_normal", "uniform", "zeros")
 _OF_VMAP = ("in_axes", "out_axes", "axis_size", "axis_name")
-
-
-def key_of(node: Any, code: str, names: Names) -> str:
-    """The lookup in a dict under the key that is most like the one it lacks, or all its keys."""
-    match node:
-        case ast.Subscript(value=of, slice=ast.Constant(value=str() as key)):
-            pass
-        case ast.Attribute(value=of, attr=key):
-            pass
-        case _:
-            return ""
-    held = _held(of, names)
-    if not _is_dict_of_arrays(held):
-        return ""
-    written = ast.unparse(of)
-    near = difflib.get_close_matches(key, [one for one in held if isinstance(one, str)], 1)
-    if near:
-        return f"{written}[{near[0]!r}]"
-    return f"the keys of {written} are {', '.join(map(repr, list(held)[:20]))}"
-
-
-def item(node: Any, code: str, names: Names) -> str:
-    """The lookup in the first dict of a list that was asked for a key."""
-    match node:
-        case ast.Subscript(value=of, slice=ast.Constant(value=str() as key)):
-            held = _held(of, names)
-            if type(held) is list and held and type(held[0]) is dict and key in held[0]:
-                return f"{ast.unparse(of)}[0][{key!r}]"
-    return ""
-
-
-def of_each_leaf(node: Any, code: str, names: Names) -> str:
-    """Arithmetic with dicts, on each of their arrays."""
-    if not isinstance(node, ast.BinOp):
-        return ""
-    left, right = (_is_dict_of_arrays(_held(one, names)) for one in (node.left, node.right))
-    if not (left or right):
-        return ""
-    both = left and right
-    mapped = ast.BinOp(
-        ast.Name("a" if both else "leaf") if left else node.left,
-        node.op,
-        ast.Name("b" if both else "leaf") if right else node.right,
-    )
-    trees = [one for one, is_tree in ((node.left, left), (node.right, right)) if is_tree]
-    parameters = "a, b" if both else "leaf"
-    given = ", ".join(map(ast.unparse, trees))
-    return f"jx.tree.map(lambda {parameters}: {ast.unparse(mapped)}, {given})"
 
 
 def function_first(node: Any, code: str, names: Names) -> str:
@@ -202,16 +156,6 @@ def option_near(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def numbers_of(node: Any, code: str, names: Names) -> str:
-    """An array of the numbers that another library's object holds."""
-    for one in ast.walk(node) if isinstance(node, ast.AST) else ():
-        if isinstance(one, ast.Name):
-            method = _NUMBERS.get(type(names.found.get(one.id)).__name__)
-            if method:
-                return f"jnp.asarray({one.id}.{method})"
-    return ""
-
-
 def dtype_near(node: Any, code: str, names: Names) -> str:
     """A call with a dtype in the place of a text that is none."""
     if not isinstance(node, ast.Call):
@@ -223,6 +167,193 @@ def dtype_near(node: Any, code: str, names: Names) -> str:
             if near:
                 one.value = near[0]
                 return ast.unparse(call)
+    return ""
+
+
+def key_first(node: Any, code: str, names: Names) -> str:
+    """A call of ``random`` with its key first, or with one where it has none."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=module), args=[first, *rest] as args):
+            keys = [one for one in rest if _is_key(one, names)]
+            if keys:
+                return _with_args(node, [keys[0], *(one for one in args if one is not keys[0])])
+            if isinstance(names.held(first), ARRAYS):
+                key = ast.parse(f"{ast.unparse(module)}.key(0)", mode="eval").body
+                return _with_args(node, [key, *args])
+    return ""
+
+
+def _is_key(node: ast.expr, names: Names) -> bool:
+    dtype = getattr(names.held(node), "dtype", None)
+    return dtype is not None and dtypes.issubdtype(dtype, dtypes.prng_key)
+
+
+def shape_of(node: Any, code: str, names: Names) -> str:
+    """A call that was given an array in the place of a shape, with the array's shape."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=args) if name in _SIZED:
+            given = [one for one in args if isinstance(one, ast.Name) and _is_array(one, names)]
+            if len(given) == 1 and not _is_key(given[0], names):
+                shape = ast.Attribute(given[0], "shape", ast.Load())
+                return _with_args(node, [shape if one is given[0] else one for one in args])
+    return ""
+
+
+def of_two(node: Any, code: str, names: Names) -> str:
+    """A maximum or minimum of two values."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=module, attr="max" | "min" as name),
+            args=[_, _] as args,
+            keywords=[],
+        ):
+            both = ast.Attribute(module, f"{name}imum", ast.Load())
+            return ast.unparse(ast.Call(both, args, []))
+    return ""
+
+
+def as_function(node: Any, code: str, names: Names) -> str:
+    """A ``while_loop`` whose condition is a function of the value that it begins with."""
+    match node:
+        case ast.Call(args=[condition, body, ast.Name(id=name) as start], keywords=[]) if (
+            _is_function(body, names)
+            and any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(condition))
+        ):
+            arguments = ast.arguments([], [ast.arg(name)], None, [], [], None, [])
+            return _with_args(node, [ast.Lambda(arguments, condition), body, start])
+    return ""
+
+
+def condition_itself(node: Any, code: str, names: Names) -> str:
+    """A ``cond`` with a condition in the place of a function that gives one."""
+    match node:
+        case ast.Call(args=[ast.Lambda(args=ast.arguments(args=[]), body=body), *rest]):
+            return _with_args(node, [body, *rest])
+        case ast.Call(args=[ast.Name() as function, *rest]) if _is_function(function, names):
+            return _with_args(node, [ast.Call(function, [], []), *rest])
+    return ""
+
+
+def whole_first(node: Any, code: str, names: Names) -> str:
+    """A ``switch`` whose index is made a whole number."""
+    match node:
+        case ast.Call(args=[index, *rest]):
+            whole = ast.Call(ast.Attribute(index, "astype", ast.Load()), [ast.Name("int")], [])
+            return _with_args(node, [whole, *rest])
+    return ""
+
+
+def whole_bounds(node: Any, code: str, names: Names) -> str:
+    """A ``fori_loop`` with bounds that are written without a point."""
+    match node:
+        case ast.Call(args=[lower, upper, *rest]):
+            bounds = [_whole(lower), _whole(upper)]
+            return "" if bounds == [lower, upper] else _with_args(node, [*bounds, *rest])
+    return ""
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    match node:
+        case ast.Constant(value=float() as value) if value.is_integer():
+            return ast.Constant(int(value))
+    return node
+
+
+def start_first(node: Any, code: str, names: Names) -> str:
+    """A ``scan`` whose first carry and arrays were given in the other order."""
+    match node:
+        case ast.Call(args=[body, rows, ast.Constant() as start], keywords=[]) if _is_array(
+            rows, names
+        ):
+            return _with_args(node, [body, start, rows])
+    return ""
+
+
+def with_zero(node: Any, code: str, names: Names) -> str:
+    """A ``where`` with a value for where the condition does not hold."""
+    match node:
+        case ast.Call(func=ast.Attribute(), args=[_, _] as args, keywords=[]):
+            return _with_args(node, [*args, ast.Constant(0)])
+    return ""
+
+
+def in_tuples(node: Any, code: str, names: Names) -> str:
+    """A call whose numbers, or primals and tangents, stand in tuples of one each."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="jvp"), args=[function, *rest]):
+            return _with_args(node, [function, *map(_in_tuple, rest)])
+        case ast.Call(args=[array, *rest]):
+            changed = [_in_tuple(one) if isinstance(one, ast.Constant) else one for one in rest]
+            return _with_args(node, [array, *changed]) if changed != rest else ""
+    return ""
+
+
+def _in_tuple(node: ast.expr) -> ast.expr:
+    return node if isinstance(node, ast.Tuple | ast.List) else ast.Tuple([node], ast.Load())
+
+
+def by_position(node: Any, code: str, names: Names) -> str:
+    """A call of a mapped function with all arguments by position, as ``in_axes`` counts them."""
+    match node:
+        case ast.Call(func=ast.Call(), keywords=[_, *_] as given):
+            call = copy.copy(node)
+            call.args, call.keywords = [*node.args, *(one.value for one in given)], []
+            return ast.unparse(call)
+    return ""
+
+
+def on_one_device(node: Any, code: str, names: Names) -> str:
+    """A ``pmap`` over more rows than there are devices, as a ``vmap``."""
+    match node:
+        case ast.Call(func=ast.Call(func=ast.Attribute(value=module, attr="pmap")) as mapping):
+            inner, call = copy.copy(mapping), copy.copy(node)
+            inner.func = ast.Attribute(module, "vmap", ast.Load())
+            call.func = inner
+            return ast.unparse(call)
+    return ""
+
+
+def more_devices(node: Any, code: str, names: Names) -> str:
+    """How there are as many devices as a mesh is given."""
+    match node:
+        case ast.Call(args=[ast.Tuple(elts=sizes), *_]):
+            count = math.prod(
+                one.value
+                for one in sizes
+                if isinstance(one, ast.Constant) and isinstance(one.value, int)
+            )
+            return f"%jx virtual {count} before, which gives so many CPU devices"
+    return ""
+
+
+def changed_copy(node: Any, code: str, names: Names) -> str:
+    """A call that would write into an array, as one that gives a changed copy."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=[of, *_]) if name in _IN_PLACE:
+            call = copy.copy(node)
+            call.keywords = [*node.keywords, ast.keyword("inplace", ast.Constant(False))]
+            return f"{ast.unparse(of)} = {ast.unparse(call)}"
+        case ast.Call(func=ast.Attribute(attr=name)):
+            given = {one.arg: one.value for one in node.keywords}
+            if "out" not in given:
+                return ""
+            call = copy.copy(node)
+            call.func = ast.Attribute(ast.Name("jnp"), name, ast.Load())
+            call.keywords = [one for one in node.keywords if one.arg != "out"]
+            return f"{ast.unparse(given['out'])} = {ast.unparse(call)}"
+    return ""
+
+
+def copied_twice(node: Any, code: str, names: Names) -> str:
+    """A call that was given one array twice, with a copy at the second place."""
+    match node:
+        case ast.Call(args=args):
+            given: list[ast.expr] = []
+            for one in args:
+                again = ast.unparse(one) in map(ast.unparse, given)
+                copied = ast.Call(ast.Attribute(one, "copy", ast.Load()), [], [])
+                given.append(copied if again else one)
+            return _with_args(node, given) if given != args else ""
     return ""
 
 
@@ -261,29 +392,10 @@ def _with_args(node: ast.Call, args: list[ast.expr]) -> str:
     return ast.unparse(call)
 
 
-def _held(node: ast.expr, names: Names) -> Any:
-    """What a name, or a part of plain containers, is bound to; None where it cannot be told."""
-    match node:
-        case ast.Name(id=name):
-            return names.found.get(name)
-        case ast.Subscript(value=of, slice=ast.Constant(value=key)):
-            held = _held(of, names)
-            if type(held) is dict:
-                return held.get(key)
-            if type(held) in (list, tuple) and type(key) is int and -len(held) <= key < len(held):
-                return held[key]
-    return None
-
-
-def _is_dict_of_arrays(held: Any) -> bool:
-    """Whether it is a pytree of the user's, not any dict of theirs."""
-    return type(held) is dict and any(isinstance(one, _ARRAYS) for one in tree.leaves(held))
-
-
 def _is_function(node: ast.expr, names: Names) -> bool:
-    return isinstance(node, ast.Lambda) or isinstance(_held(node, names), Callable)
+    return isinstance(node, ast.Lambda) or isinstance(names.held(node), Callable)
 
 
 def _is_array(node: ast.expr, names: Names) -> bool:
-    held = _held(node, names)
-    return isinstance(held, _ARRAYS) and held.ndim > 0
+    held = names.held(node)
+    return isinstance(held, ARRAYS) and held.ndim > 0

@@ -12,12 +12,13 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from jxkernel import nn
+from jxkernel import nn, random
 from jxkernel.jupyter.errors.rewrites import Names
 
 __all__ = [
     "METHODS",
     "METHODS_NOW",
+    "drawn",
     "filled",
     "function_of",
     "looked_up",
@@ -71,6 +72,8 @@ METHODS: dict[str, str] = {
     "map": "jx.vmap({0})({x})",
     "apply": "jx.vmap({0})({x})",
     "expand": "jnp.broadcast_to({x}, ({args}))",
+    "head": "{x}[:{0}]",
+    "tail": "{x}[-{0}:]",
     "index_select": "jnp.take({x}, {1}, axis={0})",
     "gather": "jnp.take_along_axis({x}, {1}, axis={0})",
 }
@@ -151,6 +154,17 @@ _FUNCTIONS: dict[str, dict[str, str]] = {
 _PROPERTIES = ("T", "mT", "real", "imag", "shape", "ndim", "dtype", "size", "nbytes")
 _KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
 _POSITIONS = {"max": "argmax", "min": "argmin"}
+
+
+def drawn(name: str) -> str:
+    """Return how numbers are drawn that ``numpy.random`` draws with a function of a name.
+
+    Args:
+      name: the function.
+    """
+    ours = {"rand": "uniform", "randn": "normal", "random": "uniform", "standard_normal": "normal"}
+    named = ours.get(name, name)
+    return _DRAWN.format(named) if named in random.__all__ else ""
 
 
 def filled(template: str, array: str, arguments: list[ast.expr]) -> str:

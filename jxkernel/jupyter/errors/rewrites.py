@@ -36,6 +36,7 @@ __all__ = [
     "operands",
     "replaced",
     "returned_pair",
+    "started",
     "traced_part",
 ]
 
@@ -76,6 +77,11 @@ class Names:
         code = frame.f_code
         parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         return cls({**frame.f_globals, **frame.f_locals}, parameters)
+
+    def held(self, node: ast.AST) -> Any:
+        """Return what a name, an item or an attribute of one is; None where that is not known."""
+        value = _value(node, self.found.get)
+        return None if value is _UNKNOWN else value
 
     @staticmethod
     def full_name(value: Any) -> str:
@@ -137,6 +143,10 @@ def chosen(node: Any, names: Names) -> str:
     match around:
         case ast.IfExp(test=test) if test is node:
             return _choice(where, names, test, around.body, around.orelse)
+        case ast.If(test=test, body=[ast.Break()]) if test is node:
+            return "a loop that ends where a traced condition holds is a lax.while_loop"
+        case ast.If(test=test, body=[ast.Continue()]) if test is node:
+            return f"{where} keeps the old value in the turns that are passed over"
         case ast.If(test=test) if test is node:
             return _of_statement(where, around, names)
         case ast.UnaryOp(op=ast.Not()) if isinstance(node, ast.Compare):
@@ -264,6 +274,8 @@ def replaced(node: Any, names: Names) -> str:
             return "" if name == "int" and _may_be_size(node) else _builtin(arrays, name, args)
         case ast.Call(func=ast.Attribute(value=of, attr="item" | "tolist"), args=[]):
             return ast.unparse(of)
+        case ast.Call(func=ast.Attribute(value=of, attr="item"), args=[index], keywords=[]):
+            return ast.unparse(ast.Subscript(of, index))
         case ast.Call(func=ast.Attribute() as function):
             return _of_numpy(arrays, node, function, names)
         case ast.Subscript(value=of, slice=index) if _is_row(of, names) and _may_be_array(index):
@@ -329,6 +341,10 @@ def _of_numpy(arrays: str, call: ast.Call, function: ast.Attribute, names: Names
     first, *rest = call.args
     if module is math and rest and path[-1] not in _OF_PAIRS:
         return ""
+    match call.keywords:
+        case [ast.keyword(arg="out", value=out)]:
+            called = ast.Call(ast.Attribute(ast.Name(arrays), path[-1]), call.args, [])
+            return f"{ast.unparse(out)} = {ast.unparse(called)}"
     is_list = isinstance(first, ast.List | ast.Tuple)
     if call.keywords or not (path[-1] in _OF_LISTS if is_list else _may_be_array(first)):
         return ""
@@ -481,6 +497,8 @@ def _parts_of(node: Any) -> list[ast.expr]:
             return [value]
         case ast.FormattedValue(value=value) | ast.Starred(value=value):
             return [value]
+        case ast.JoinedStr(values=parts):  # Python 3.11 does not tell which of them failed
+            return [one.value for one in parts if isinstance(one, ast.FormattedValue)]
         case ast.Call(func=function, args=args, keywords=keywords):
             of = [function.value] if isinstance(function, ast.Attribute) else [function]
             return [*of, *args, *(one.value for one in keywords)]
@@ -518,6 +536,25 @@ def returned_pair(node: Any, names: Names, size: int) -> str:
             return f"return {ast.unparse(carry)}, None"
         case _:
             return ""
+
+
+def started(instead: Iterable[str], path: str, node: Any) -> tuple[str, ...]:
+    """Return advice on how a loop begins with the user's expression in the place of its carry.
+
+    Args:
+      instead: the advice, which calls the carry by its path.
+      path: the path.
+      node: the call of the loop, in the tree of ``executing``.
+    """
+    at = {"scan": 1, "while_loop": 2, "fori_loop": 3}
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=args) if len(args) > at.get(name, 9):
+            begin = ast.unparse(args[at[name]])
+            return tuple(
+                line.replace(f"({path},", f"({begin},") if "begin with" in line else line
+                for line in instead
+            )
+    return tuple(instead)
 
 
 def named_values(node: Any, names: Names) -> dict[str, Any]:

@@ -20,6 +20,9 @@ __all__ = ["fitting"]
 _Shapes = Sequence[tuple[int, ...]]
 
 _MATRICES = ("matmul", "dot")
+_OF_ANY_SHAPE = {"solve": ("lstsq", "[0]"), "inv": ("pinv", "")}
+"""For functions of square matrices those that take any, and what is taken of their result."""
+
 _LOOK = (
     "shapes are known while tracing: print(x.shape) before this line shows which one is not as you "
     "expect"
@@ -35,7 +38,7 @@ def fitting(error: ShapeError, node: Any, names: Names) -> str:
       names: those of its frame.
     """
     if not isinstance(error, ShapeMismatchError):
-        return _of_reshape(error)
+        return _of_square(error, node) or _of_reshape(error)
     name, shapes = error.operation, error.shapes
     parts = _operands(node, name, names)
     if parts and len(parts) == len(shapes) == 2:
@@ -142,7 +145,26 @@ def _without(axis: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
+def _of_square(error: ShapeError, node: Any) -> str:
+    """A function of square matrices that was given another: one that takes any, or the idea."""
+    found = re.search(
+        r"^(\w+) got shape \(([\d, ]*)\): a must be of shape \(\.\.\., n, n\)", str(error)
+    )
+    if found is None or not isinstance(node, ast.Call):
+        return ""
+    name, sizes = found[1], [one for one in found[2].split(",") if one.strip()]
+    if len(sizes) == 1:
+        return "it takes matrices, and this has one axis: jnp.diag makes a matrix of a diagonal"
+    if name in _OF_ANY_SHAPE and isinstance(node.func, ast.Attribute):
+        other, ending = _OF_ANY_SHAPE[name]
+        function = ast.Attribute(node.func.value, other, ast.Load())
+        return ast.unparse(ast.Call(function, node.args, [])) + ending
+    return "it takes square matrices; the product of a matrix and its transpose is square, a.T @ a"
+
+
 def _of_reshape(error: ShapeError) -> str:
+    if "a list of arrays of unequal shapes" in str(error):
+        return "an array has rows of one length: pad the short ones, or keep a list of arrays"
     found = re.search(r"to an array of shape .* and (\d+) elements", str(error))
     if found is None:
         return ""

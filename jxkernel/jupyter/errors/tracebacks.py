@@ -22,7 +22,9 @@ from typing import Any
 
 import executing
 import IPython
+import numpy as np
 
+from jxkernel import numpy as jnp
 from jxkernel import source
 from jxkernel.errors import (
     AxisError,
@@ -49,7 +51,7 @@ from jxkernel.jupyter.errors.advice import (
     with_argument_name,
     with_static_name,
 )
-from jxkernel.jupyter.errors.donations import takers_in_words
+from jxkernel.jupyter.errors.donations import refused_deleted, takers_in_words
 from jxkernel.jupyter.errors.rewrites import (
     Names,
     chosen,
@@ -60,6 +62,7 @@ from jxkernel.jupyter.errors.rewrites import (
     operands,
     replaced,
     returned_pair,
+    started,
     traced_part,
 )
 from jxkernel.jupyter.errors.shapes import fitting
@@ -84,6 +87,9 @@ TIMED = ("<magic-timeit>", "<timed exec>", "<timed eval>")
 """What IPython names the code that its timing magics are given; ``%prun`` names none."""
 _EXPRESSION_PLACE = re.compile(rf"{_EXPRESSION}\w+>:\d+(?::\d+)?(?:, in <module>| \(<module>\))?")
 _TIMED_PLACE = re.compile(rf"(?:{'|'.join(TIMED)}):\d+(?::\d+)?(?:, in [\w<>]+| \([\w<>]+\))?")
+_PYTHON = os.path.dirname(os.__file__) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_INSTALLED = os.path.join(_PYTHON, "site-packages") + os.sep
 _IPYTHON = os.path.dirname(os.path.abspath(IPython.__file__)) + os.sep
 _CHAIN = 20
 _FILE_BEGINS = re.compile(r"<[a-z-]+-(?=\d)|.*[/\\]")
@@ -94,7 +100,11 @@ _OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\
 _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_TYPES = re.compile(r"\b(?:shapes?|sizes?|ranks?|ax[ei]s|dtypes?)\b")
 _ABOUT_VALUES = (TypeError, ValueError, LookupError, AttributeError, NotImplementedError)
+_TWICE = "donated in the same call"
 _OF_VALUES = (ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError)
+_UNNAMED = "static_argnames=..."
+"""What advice has that would name an argument, where the value is made of none."""
+
 _CHANGED_COPY = "make a changed copy with .at[ ].set, and give it the name of the array"
 _BESIDES = ("static", "must be known while tracing", "stop_gradient")
 """Words of the advice that holds besides a rewrite of the user's own expression."""
@@ -130,7 +140,8 @@ def _with_argument(error: BaseException) -> BaseException:
     frame, offset = _innermost_user_frame(error.__traceback__)
     if type(error) is not ValueError or frame is None:
         return error
-    named = refused_static(error, _node_at(frame, offset), frame)
+    node = _node_at(frame, offset)
+    named = refused_static(error, node, frame) or refused_deleted(error, node, Names.of(frame))
     return error if named is None else named.with_traceback(error.__traceback__)
 
 
@@ -172,7 +183,7 @@ def _advise(error: Exception, *, always: bool = True) -> None:
       error: the error.
       always: whether to add the expression where no rewrite is known, too.
     """
-    if not isinstance(error, _ABOUT_VALUES) or _is_raised_by_user(error):
+    if not (isinstance(error, _ABOUT_VALUES) or _TWICE in str(error)) or _is_raised_by_user(error):
         return
     place = _place(error)
     if place is None or any("^" in note for note in getattr(error, "__notes__", ())):
@@ -227,15 +238,18 @@ def locate(error: BaseException) -> None:
         told = calls.to_vmap(node, "", names)
         if "is a scalar and has no axis" in error.problem:
             told = told or calls.without_vmap(node, "", names)
+        if "was called with" in error.problem:
+            told = told or calls.by_position(node, "", names)
         error.instead = (told,) if told else ()
     if isinstance(error, CarryTypeError):
         told = _carry_and_parts(error, node, names)
-        error.instead = (told,) if told else error.instead
+        error.instead = (told,) if told else started(error.instead, error.path, node)
     if isinstance(error, _OF_VALUES) and _is_of_users_line(error):
         part, kind = traced_part(node, names)
         told = f"{part}, {error.tracer},"
         if part and error.tracer.endswith(kind) and told not in error.what:
-            error.what = error.what.replace(error.tracer, told, 1).replace(",,", ",", 1)
+            what = error.what.replace(error.tracer, told, 1)
+            error.what = what.replace(",,", ",", 1).replace(",;", ";", 1)
     if isinstance(error, DeletedArrayError) and not error.details:
         error.details = takers_in_words(error.array, node, names)
     _advise_in_users_words(error, node, names)
@@ -259,7 +273,7 @@ def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
         error.instead = of_mask(node, names) or error.instead
         return
     if isinstance(error, TracerIntegerConversionError):
-        told = calls.in_brackets(node, error.code, names)
+        told = _meant_instead(error, node, names)
         if told:
             error.instead = (told,)
             return
@@ -280,6 +294,18 @@ def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
     named = [found.groups() for line in error.origin if (found := _OF_FUNCTION.search(line))]
     if len(named) == 1:
         error.instead = with_argument_name(error.instead, *named[0])
+    elif not any(map(_ARGUMENT.search, error.origin)):
+        error.instead = tuple(line for line in error.instead if _UNNAMED not in line)
+
+
+def _meant_instead(error: TracerIntegerConversionError, node: Any, names: Names) -> str:
+    """The call that was meant where an array was given for a number, an axis or a shape."""
+    told = calls.in_brackets(node, error.code, names)
+    if "axis=" in error.needed_by:
+        told = told or calls.of_two(node, error.code, names)
+    if "shape=" in error.needed_by:
+        told = told or calls.shape_of(node, error.code, names)
+    return told
 
 
 def _rewritten(error: JXError, node: Any, names: Names) -> str:
@@ -408,6 +434,7 @@ class Filter:
             for one in (evalue, *_behind(evalue)):
                 self._name_cells(one)
             self._explain(evalue)
+            _drop_inner_calls(evalue)
             _tell_of_alias(evalue)
             _tell_of_expression(evalue)
         if self._keep_all():
@@ -515,6 +542,18 @@ def _is_run(entry: TracebackType) -> bool:
     )
 
 
+def _drop_inner_calls(error: BaseException) -> None:
+    """Leave out which part of a function was called, where the user does not know it by name."""
+    notes = getattr(error, "__notes__", None)
+    if notes:
+        called = (re.match(r"The call: (\w+)\(", note) for note in notes)
+        error.__notes__ = [
+            note
+            for note, found in zip(notes, called, strict=True)
+            if found is None or hasattr(jnp, found[1])
+        ]
+
+
 def _tell_of_alias(error: BaseException) -> None:
     """Say what stands for ``jax`` where it is imported and is not there."""
     note = "jax is not installed. To use jxkernel in its place: %jx alias jax, then import jax"
@@ -593,11 +632,13 @@ def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> T
     """
     entries = _entries(traceback)
     files = [one.tb_frame.f_code.co_filename for one in entries]
+    serving = _serving(entries)
     kept = [
         one
         for one, file in zip(entries[1:], files[1:], strict=True)
         if not (_is_machinery(file) or _is_run(one))
         and not (libraries and source.is_library_file(file))
+        and one not in serving
     ]
     known = bool(kept)
     if kept and _called_a_magic(entries, kept[0]):
@@ -607,6 +648,21 @@ def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> T
         chain = TracebackType(chain, one.tb_frame, one.tb_lasti, one.tb_lineno)
     assert chain is not None
     return chain
+
+
+def _serving(entries: list[TracebackType]) -> list[TracebackType]:
+    """The frames of Python's own modules and of NumPy that this package called."""
+    found: list[TracebackType] = []
+    is_ours = False
+    for one in entries:
+        file = one.tb_frame.f_code.co_filename
+        is_theirs = file.startswith(_NUMPY) or (
+            file.startswith(_PYTHON) and not file.startswith(_INSTALLED)
+        )
+        is_ours = source.is_package_file(file) or (is_ours and is_theirs)
+        if is_ours and is_theirs:
+            found.append(one)
+    return found
 
 
 def _called_a_magic(entries: list[TracebackType], cell: TracebackType) -> bool:
