@@ -262,7 +262,11 @@ def test_an_example_of_many_cannot_be_made_static(notebook: Notebook) -> None:
     ("definition", "call", "told"),
     [
         ("def g(a, mode): return a", "g(x, 'train')", "jit(g, static_argnames='mode')"),
-        ("def g(a): return a", "g({'name': 'a'})", "pass a['name'] as a static argument of its own"),
+        (
+            "def g(a): return a",
+            "g({'name': 'a'})",
+            "pass a['name'] as a static argument of its own",
+        ),
         ("def g(self): return 1", "g(object())", "register own classes as pytrees"),
         ("def g(n): return x[:int(n)]", "g(3)", "jit(g, static_argnames='n')"),
         ("def g(a, n): return a[:n]", "g(x, 3)", "few values: jit(g, static_argnames='n')"),

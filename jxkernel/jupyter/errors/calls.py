@@ -12,7 +12,6 @@ import difflib
 import math
 import string
 from collections.abc import Callable
-from typing import Any
 
 from jxkernel import dtypes
 from jxkernel.config import config
@@ -59,7 +58,7 @@ _SIZED = ("empty", "full", "normal", "ones", "randint", "truncated_normal", "uni
 _OF_VMAP = ("in_axes", "out_axes", "axis_size", "axis_name")
 
 
-def function_first(node: Any, code: str, names: Names) -> str:
+def function_first(node: ast.AST | None, code: str, names: Names) -> str:
     """A call whose function was not its first argument."""
     match node:
         case ast.Call(args=[first, *_] as args) if not _is_function(first, names):
@@ -68,7 +67,7 @@ def function_first(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def from_zero(node: Any, code: str, names: Names) -> str:
+def from_zero(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``fori_loop`` that was given its number of turns alone."""
     match node:
         case ast.Call(args=[_, body, _] as args, keywords=[]) if _is_function(body, names):
@@ -76,7 +75,7 @@ def from_zero(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def in_brackets(node: Any, code: str, names: Names) -> str:
+def in_brackets(node: ast.AST | None, code: str, names: Names) -> str:
     """A call that takes a list, of branches or of arrays, and was given them one by one."""
     match node:
         case ast.Call(func=ast.Attribute(attr="switch"), args=[index, *branches]) if all(
@@ -90,7 +89,7 @@ def in_brackets(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def turns(node: Any, code: str, names: Names) -> str:
+def turns(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``scan`` that was given a number of turns in the place of arrays."""
     match node:
         case ast.Call(args=[body, start, ast.Constant(value=int()) as count], keywords=[]):
@@ -101,7 +100,7 @@ def turns(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def shaped(node: Any, code: str, names: Names) -> str:
+def shaped(node: ast.AST | None, code: str, names: Names) -> str:
     """A call of ``randint`` that lacks its shape, or its lower bound."""
     match node:
         case ast.Call(args=[key, ast.Tuple() as shape, most], keywords=[]):
@@ -111,7 +110,7 @@ def shaped(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def by_keyword(node: Any, code: str, names: Names) -> str:
+def by_keyword(node: ast.AST | None, code: str, names: Names) -> str:
     """A call of ``debug.print`` with the values of fields that have names."""
     match node:
         case ast.Call(args=[ast.Constant(value=str() as text), *values], keywords=[]):
@@ -126,7 +125,7 @@ def by_keyword(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def at_index(node: Any, code: str, names: Names) -> str:
+def at_index(node: ast.AST | None, code: str, names: Names) -> str:
     """An index after ``.at`` that stood in parentheses."""
     match node:
         case ast.Call(func=ast.Attribute() as at, args=[index], keywords=[]):
@@ -134,7 +133,7 @@ def at_index(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def device_of(node: Any, code: str, names: Names) -> str:
+def device_of(node: ast.AST | None, code: str, names: Names) -> str:
     """A device that there is, and how there are more."""
     match node:
         case ast.Subscript(
@@ -147,7 +146,7 @@ def device_of(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def option_near(node: Any, code: str, names: Names) -> str:
+def option_near(node: ast.AST | None, code: str, names: Names) -> str:
     """A change of an option with the name that is most like the one it was given."""
     match node:
         case ast.Call(args=[ast.Constant(value=str() as name), *rest]):
@@ -156,7 +155,7 @@ def option_near(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def dtype_near(node: Any, code: str, names: Names) -> str:
+def dtype_near(node: ast.AST | None, code: str, names: Names) -> str:
     """A call with a dtype in the place of a text that is none."""
     if not isinstance(node, ast.Call):
         return ""
@@ -170,7 +169,7 @@ def dtype_near(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def key_first(node: Any, code: str, names: Names) -> str:
+def key_first(node: ast.AST | None, code: str, names: Names) -> str:
     """A call of ``random`` with its key first, or with one where it has none."""
     match node:
         case ast.Call(func=ast.Attribute(value=module), args=[first, *rest] as args):
@@ -188,7 +187,7 @@ def _is_key(node: ast.expr, names: Names) -> bool:
     return dtype is not None and dtypes.issubdtype(dtype, dtypes.prng_key)
 
 
-def shape_of(node: Any, code: str, names: Names) -> str:
+def shape_of(node: ast.AST | None, code: str, names: Names) -> str:
     """A call that was given an array in the place of a shape, with the array's shape."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name), args=args) if name in _SIZED:
@@ -199,7 +198,7 @@ def shape_of(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def of_two(node: Any, code: str, names: Names) -> str:
+def of_two(node: ast.AST | None, code: str, names: Names) -> str:
     """A maximum or minimum of two values."""
     match node:
         case ast.Call(
@@ -212,7 +211,7 @@ def of_two(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def as_function(node: Any, code: str, names: Names) -> str:
+def as_function(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``while_loop`` whose condition is a function of the value that it begins with."""
     match node:
         case ast.Call(args=[condition, body, ast.Name(id=name) as start], keywords=[]) if (
@@ -224,7 +223,7 @@ def as_function(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def condition_itself(node: Any, code: str, names: Names) -> str:
+def condition_itself(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``cond`` with a condition in the place of a function that gives one."""
     match node:
         case ast.Call(args=[ast.Lambda(args=ast.arguments(args=[]), body=body), *rest]):
@@ -234,7 +233,7 @@ def condition_itself(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def whole_first(node: Any, code: str, names: Names) -> str:
+def whole_first(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``switch`` whose index is made a whole number."""
     match node:
         case ast.Call(args=[index, *rest]):
@@ -243,7 +242,7 @@ def whole_first(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def whole_bounds(node: Any, code: str, names: Names) -> str:
+def whole_bounds(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``fori_loop`` with bounds that are written without a point."""
     match node:
         case ast.Call(args=[lower, upper, *rest]):
@@ -259,7 +258,7 @@ def _whole(node: ast.expr) -> ast.expr:
     return node
 
 
-def start_first(node: Any, code: str, names: Names) -> str:
+def start_first(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``scan`` whose first carry and arrays were given in the other order."""
     match node:
         case ast.Call(args=[body, rows, ast.Constant() as start], keywords=[]) if _is_array(
@@ -269,7 +268,7 @@ def start_first(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def with_zero(node: Any, code: str, names: Names) -> str:
+def with_zero(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``where`` with a value for where the condition does not hold."""
     match node:
         case ast.Call(func=ast.Attribute(), args=[_, _] as args, keywords=[]):
@@ -277,7 +276,7 @@ def with_zero(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def in_tuples(node: Any, code: str, names: Names) -> str:
+def in_tuples(node: ast.AST | None, code: str, names: Names) -> str:
     """A call whose numbers, or primals and tangents, stand in tuples of one each."""
     match node:
         case ast.Call(func=ast.Attribute(attr="jvp"), args=[function, *rest]):
@@ -292,7 +291,7 @@ def _in_tuple(node: ast.expr) -> ast.expr:
     return node if isinstance(node, ast.Tuple | ast.List) else ast.Tuple([node], ast.Load())
 
 
-def by_position(node: Any, code: str, names: Names) -> str:
+def by_position(node: ast.AST | None, code: str, names: Names) -> str:
     """A call of a mapped function with all arguments by position, as ``in_axes`` counts them."""
     match node:
         case ast.Call(func=ast.Call(), keywords=[_, *_] as given):
@@ -302,7 +301,7 @@ def by_position(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def on_one_device(node: Any, code: str, names: Names) -> str:
+def on_one_device(node: ast.AST | None, code: str, names: Names) -> str:
     """A ``pmap`` over more rows than there are devices, as a ``vmap``."""
     match node:
         case ast.Call(func=ast.Call(func=ast.Attribute(value=module, attr="pmap")) as mapping):
@@ -313,7 +312,7 @@ def on_one_device(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def more_devices(node: Any, code: str, names: Names) -> str:
+def more_devices(node: ast.AST | None, code: str, names: Names) -> str:
     """How there are as many devices as a mesh is given."""
     match node:
         case ast.Call(args=[ast.Tuple(elts=sizes), *_]):
@@ -326,7 +325,7 @@ def more_devices(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def changed_copy(node: Any, code: str, names: Names) -> str:
+def changed_copy(node: ast.AST | None, code: str, names: Names) -> str:
     """A call that would write into an array, as one that gives a changed copy."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name), args=[of, *_]) if name in _IN_PLACE:
@@ -344,7 +343,7 @@ def changed_copy(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def copied_twice(node: Any, code: str, names: Names) -> str:
+def copied_twice(node: ast.AST | None, code: str, names: Names) -> str:
     """A call that was given one array twice, with a copy at the second place."""
     match node:
         case ast.Call(args=args):
@@ -357,7 +356,7 @@ def copied_twice(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def to_vmap(node: Any, code: str, names: Names) -> str:
+def to_vmap(node: ast.AST | None, code: str, names: Names) -> str:
     """A call of a mapped function whose keywords are meant for ``vmap``."""
     match node:
         case ast.Call(func=ast.Call() as mapping, keywords=[_, *_] as given) if all(
@@ -370,7 +369,7 @@ def to_vmap(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def without_vmap(node: Any, code: str, names: Names) -> str:
+def without_vmap(node: ast.AST | None, code: str, names: Names) -> str:
     """A call of a mapped function with one number: there is nothing to map over."""
     match node:
         case ast.Call(

@@ -44,7 +44,7 @@ _NUMBERS = {
 _LETTERS = "abcdefgh"
 
 
-def key_of(node: Any, code: str, names: Names) -> str:
+def key_of(node: ast.AST | None, code: str, names: Names) -> str:
     """The lookup in a dict under the key that is most like the one it lacks, or all its keys."""
     key: object = None
     match node:
@@ -67,7 +67,7 @@ def key_of(node: Any, code: str, names: Names) -> str:
     return f"the keys of {written} are {', '.join(map(repr, list(held)[:20]))}"
 
 
-def item(node: Any, code: str, names: Names) -> str:
+def item(node: ast.AST | None, code: str, names: Names) -> str:
     """The lookup in the first dict of a list that was asked for a key."""
     match node:
         case ast.Subscript(value=of, slice=ast.Constant(value=str() as key)):
@@ -77,7 +77,7 @@ def item(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def of_each_leaf(node: Any, code: str, names: Names) -> str:
+def of_each_leaf(node: ast.AST | None, code: str, names: Names) -> str:
     """Arithmetic with dicts, on each of their arrays."""
     if not isinstance(node, ast.BinOp):
         return ""
@@ -125,7 +125,7 @@ def _is_tree(node: ast.expr, names: Names) -> bool:
     return _is_dict_of_arrays(names.held(node))
 
 
-def of_leaves(node: Any, code: str, names: Names) -> str:
+def of_leaves(node: ast.AST | None, code: str, names: Names) -> str:
     """A function of one array that was given a dict of them, on each of them."""
     match node:
         case ast.Call(func=ast.Name() | ast.Attribute() as function, args=[of], keywords=[]) if (
@@ -137,7 +137,7 @@ def of_leaves(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def looped_over(node: Any, code: str, names: Names) -> str:
+def looped_over(node: ast.AST | None, code: str, names: Names) -> str:
     """The head of a loop with several names, over what gives as many at each turn."""
     loop = getattr(node, "parent", None)
     match loop:
@@ -162,7 +162,7 @@ def looped_over(node: Any, code: str, names: Names) -> str:
     return f"for {ast.unparse(target)[1:-1]} in {over}{':' * isinstance(loop, ast.For)}"
 
 
-def unpacked_rows(node: Any, code: str, names: Names) -> str:
+def unpacked_rows(node: ast.AST | None, code: str, names: Names) -> str:
     """What an array gives that is assigned to several names."""
     match getattr(node, "parent", None):
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
@@ -176,7 +176,7 @@ def unpacked_rows(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def values_of(node: Any, code: str, names: Names) -> str:
+def values_of(node: ast.AST | None, code: str, names: Names) -> str:
     """The head of a loop over the arrays of a dict, whose keys were taken for them."""
     texts = {name for name in _names_in(node) if type(names.found.get(name)) is str}
     around = getattr(node, "parent", None)
@@ -190,13 +190,13 @@ def values_of(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def _names_in(node: Any) -> Iterator[str]:
+def _names_in(node: ast.AST | None) -> Iterator[str]:
     for one in ast.walk(node) if isinstance(node, ast.AST) else ():
         if isinstance(one, ast.Name):
             yield one.id
 
 
-def of_data(node: Any, code: str, names: Names) -> str:
+def of_data(node: ast.AST | None, code: str, names: Names) -> str:
     """A call that makes an array, with texts, times or missing values as numbers."""
     match node:
         case ast.Call(func=ast.Attribute(attr="array" | "asarray") as function, args=[of]):
@@ -233,7 +233,7 @@ def _numpy(names: Names) -> str:
     return next((name for name, value in names.found.items() if value is np), "np")
 
 
-def numbers_of(node: Any, code: str, names: Names) -> str:
+def numbers_of(node: ast.AST | None, code: str, names: Names) -> str:
     """An array of the numbers that another library's object holds."""
     for name in _names_in(node):
         method = _NUMBERS.get(type(names.found.get(name)).__name__)

@@ -224,7 +224,7 @@ def looked_up(node: Any) -> tuple[ast.Attribute | None, list[ast.expr]]:
     return attribute, given
 
 
-def of_property(node: Any, code: str, names: Names) -> str:
+def of_property(node: ast.AST | None, code: str, names: Names) -> str:
     """An attribute of an array that was called as a method."""
     match node:
         case ast.Call(func=ast.Attribute(value=of, attr=name), args=args) if name in _PROPERTIES:
@@ -235,7 +235,7 @@ def of_property(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def of_keywords(node: Any, code: str, names: Names) -> str:
+def of_keywords(node: ast.AST | None, code: str, names: Names) -> str:
     """A call with PyTorch's names of arguments, by NumPy's."""
     if not isinstance(node, ast.Call):
         return ""
@@ -246,7 +246,7 @@ def of_keywords(node: Any, code: str, names: Names) -> str:
     return ast.unparse(call)
 
 
-def one_tuple(node: Any, code: str, names: Names) -> str:
+def one_tuple(node: ast.AST | None, code: str, names: Names) -> str:
     """A call whose sizes or axes, given one by one behind the array, are one tuple."""
     match node:
         case ast.Call(func=function, args=[array, _, _, *_] as args, keywords=[]):
@@ -255,7 +255,7 @@ def one_tuple(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def several_sizes(node: Any, code: str, names: Names) -> str:
+def several_sizes(node: ast.AST | None, code: str, names: Names) -> str:
     """A call whose sizes, given as one tuple, are arguments of their own."""
     match node:
         case ast.Call(func=function, args=[ast.Tuple(elts=[_, _] as sizes)], keywords=[]):
@@ -263,7 +263,7 @@ def several_sizes(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def reshaped(node: Any, code: str, names: Names) -> str:
+def reshaped(node: ast.AST | None, code: str, names: Names) -> str:
     """PyTorch's ``view``, which is a reshape."""
     match node:
         case ast.Call(func=ast.Attribute(value=of, attr="view"), args=[_, *_] as sizes):
@@ -273,7 +273,7 @@ def reshaped(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def unpacked(node: Any, code: str, names: Names) -> str:
+def unpacked(node: ast.AST | None, code: str, names: Names) -> str:
     """Two names for what gives one value here: a maximum and its place, a value and a gradient."""
     match _statement(code):
         case ast.Assign(

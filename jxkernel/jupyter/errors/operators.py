@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
 
 from jxkernel.core.trace import Tracer
 from jxkernel.jupyter.errors.containers import ARRAYS
@@ -29,7 +28,7 @@ __all__ = [
 ]
 
 
-def times(node: Any, code: str, names: Names) -> str:
+def times(node: ast.AST | None, code: str, names: Names) -> str:
     """A product with a number, which ``@`` does not take."""
     match node:
         case ast.BinOp(left=left, op=ast.MatMult(), right=right) if any(
@@ -44,7 +43,7 @@ def _is_number(node: ast.expr, names: Names) -> bool:
     return isinstance(node, ast.Constant) or (isinstance(held, ARRAYS) and held.ndim == 0)
 
 
-def apart(node: Any, code: str, names: Names) -> str:
+def apart(node: ast.AST | None, code: str, names: Names) -> str:
     """Two comparisons joined by ``&`` or ``|``, which bind more tightly than ``>``."""
     match node, getattr(node, "parent", None):
         case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as sign), ast.Compare() as around if (
@@ -59,7 +58,7 @@ def apart(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def inverted(node: Any, code: str, names: Names) -> str:
+def inverted(node: ast.AST | None, code: str, names: Names) -> str:
     """A condition that was negated by a minus."""
     match node:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -67,7 +66,7 @@ def inverted(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def differing(node: Any, code: str, names: Names) -> str:
+def differing(node: ast.AST | None, code: str, names: Names) -> str:
     """A condition without another, which was written as a difference."""
     match node:
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
@@ -76,7 +75,7 @@ def differing(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def floating_power(node: Any, code: str, names: Names) -> str:
+def floating_power(node: ast.AST | None, code: str, names: Names) -> str:
     """A negative power of whole numbers, with a point."""
     match node:
         case ast.BinOp(
@@ -88,7 +87,7 @@ def floating_power(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def whole_division(node: Any, code: str, names: Names) -> str:
+def whole_division(node: ast.AST | None, code: str, names: Names) -> str:
     """A size or an index whose ``/`` is ``//``."""
     if not isinstance(node, ast.expr):
         return ""
@@ -106,7 +105,7 @@ def _without_parents(node: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(node), mode="eval").body
 
 
-def whole_index(node: Any, code: str, names: Names) -> str:
+def whole_index(node: ast.AST | None, code: str, names: Names) -> str:
     """An index of numbers with a point, as whole ones."""
     match node:
         case ast.Subscript(value=of, slice=ast.Tuple() | ast.Slice()):
@@ -117,7 +116,7 @@ def whole_index(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def python_index(node: Any, code: str, names: Names) -> str:
+def python_index(node: ast.AST | None, code: str, names: Names) -> str:
     """A number with a point as a whole one of Python's, in an index or a ``range``."""
     match node:
         case ast.Subscript(value=of, slice=index) if not isinstance(index, ast.Slice | ast.Tuple):
@@ -127,7 +126,7 @@ def python_index(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def listed_index(node: Any, code: str, names: Names) -> str:
+def listed_index(node: ast.AST | None, code: str, names: Names) -> str:
     """An index that is a list, as an array."""
     match node:
         case ast.Subscript(value=of, slice=ast.List() as index):
@@ -135,7 +134,7 @@ def listed_index(node: Any, code: str, names: Names) -> str:
     return ""
 
 
-def fixed_slice(node: Any, code: str, names: Names) -> str:
+def fixed_slice(node: ast.AST | None, code: str, names: Names) -> str:
     """A slice with traced bounds, as one of a fixed size or as an array with the rest blanked."""
     match node:
         case ast.Subscript(value=of, slice=ast.Slice(lower=lower, upper=upper, step=None)):
@@ -176,7 +175,7 @@ def _length(lower: ast.expr, upper: ast.expr) -> ast.expr | None:
     return None
 
 
-def called(node: Any, code: str, names: Names) -> str:
+def called(node: ast.AST | None, code: str, names: Names) -> str:
     """That a function is to be called before one computes with it."""
     if isinstance(node, ast.BinOp):
         for one in (node.left, node.right):
