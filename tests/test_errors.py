@@ -131,7 +131,7 @@ EXAMPLES: list[tuple[JXError, type[Exception], list[str]]] = [
     (
         ArgumentTypeError("f", "params['name']", "the string 'relu'"),
         TypeError,
-        ["f was given the string 'relu' as params['name']", "jit(f, static_argnames"],
+        ["f was given the string 'relu' as params['name']", "pass params['name'] as a static"],
     ),
     (ShapeError("iota got shape (-1,): sizes are not negative"), ValueError, ["iota got shape"]),
     (

@@ -307,9 +307,9 @@ def test_a_carry_that_changes_is_named_with_both_types(init, body, path, before,
 
 
 def test_the_cast_that_mends_a_carry_is_told():
-    with pytest.raises(CarryTypeError, match=r"x\.astype\('int8'\)"):
+    with pytest.raises(CarryTypeError, match=r"carry\.astype\('int8'\)"):
         lax.scan(lambda c, x: (c + x, None), np.int8(0), XS)
-    with pytest.raises(CarryTypeError, match=r"jnp\.broadcast_to\(x, \(4,\)\)"):
+    with pytest.raises(CarryTypeError, match=r"jnp\.broadcast_to\(carry, \(4,\)\)"):
         lax.scan(lambda c, x: (c + XS, None), 0.0, XS)
 
 
