@@ -170,7 +170,7 @@ build/libraries/.all: build/libraries/.fast tests/libraries/all.txt
 	$(@D)/bin/python $(PIP) --no-deps --requirement tests/libraries/all.txt
 	touch $@
 
-libraries: build/libraries/.all ## programs of 40 libraries over the alias, to docs/libraries.md
+libraries: build/libraries/.all ## programs of libraries over the alias, to docs/libraries.md
 	.venv/bin/python -m tools.libraries
 
 # The libraries are those of build/libraries, so both sides run the same files.

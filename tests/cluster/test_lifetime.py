@@ -78,7 +78,6 @@ def test_a_controller_whose_ports_are_taken_says_so_and_none_is_left(
 
 @pytest.mark.slow
 def test_a_profile_says_how_engines_are_started(notebook, monkeypatch, tmp_path):
-    pytest.importorskip("ipyparallel")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

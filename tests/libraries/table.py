@@ -16,13 +16,11 @@ class Library(NamedTuple):
       group: what it is for.
       fast: whether its program is among those that `make test` runs.
       part: what of it does not work; empty where nothing is known.
-      broken: why its program does not run; empty where it does.
     """
 
     group: str
     fast: bool = False
     part: str = ""
-    broken: str = ""
 
 
 NETWORKS = "Networks"

@@ -13,8 +13,6 @@ there = pytest.mark.skipif(
 
 def _case(name):
     marks = [] if LIBRARIES[name].fast else [pytest.mark.slow]
-    if LIBRARIES[name].broken:
-        marks.append(pytest.mark.xfail(reason=LIBRARIES[name].broken, raises=RuntimeError))
     return pytest.param(name, marks=marks)
 
 
