@@ -16,9 +16,7 @@ from typing import Any
 
 __all__ = ["page", "rendered"]
 
-_SECTIONS = re.compile(
-    r"(Args|Attributes|Note|Raises|References|Returns|Source|Yields):\s*(.*)"
-)
+_SECTIONS = re.compile(r"(Args|Attributes|Note|Raises|References|Returns|Source|Yields):\s*(.*)")
 _CODE = re.compile(r"(``.+?``|`[^`]+`)", re.DOTALL)
 _SPECIAL = re.compile(r"([\\*_<>$\[\]{}|#])")
 _ITEM = re.compile(r"(\*{0,2}[\w.`, *]+?)(?: \([^)]*\))?:\s+(.*)", re.DOTALL)

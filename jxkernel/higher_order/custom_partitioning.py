@@ -32,12 +32,12 @@ from jxkernel.sharding.rules import SdyShardingRule, parse_rule
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.tree import physical
 
-__all__ = ["Partitioning", "custom_partitioning_p"]
+__all__ = ["UserPartitioning", "custom_partitioning_p"]
 
 _TARGET = "CustomSPMDPartitioning"
 
 
-class Partitioning:
+class UserPartitioning:
     """How the user has a call partitioned; a parameter of its equation, compared by identity.
 
     Attributes:
@@ -103,7 +103,7 @@ class PartitionedCall:
 
     __slots__ = ("__weakref__", "ins", "key", "mesh", "outs", "partitioning", "platform")
 
-    def __init__(self, partitioning: Partitioning, context: Any) -> None:
+    def __init__(self, partitioning: UserPartitioning, context: Any) -> None:
         self.partitioning = partitioning
         self.mesh = context.module.mesh
         self.platform: str = context.module.platform
@@ -258,14 +258,14 @@ custom_partitioning_p.varies = typed_by_programs
 
 @custom_partitioning_p.def_abstract_eval
 def _custom_partitioning_abstract_eval(
-    *avals: ShapedArray, jaxpr: ClosedJaxpr, partitioning: Partitioning
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, partitioning: UserPartitioning
 ) -> list[ShapedArray]:
     return jaxpr.out_avals
 
 
 @custom_partitioning_p.def_lower
 def _custom_partitioning_lower(
-    context: Any, *values: Any, jaxpr: ClosedJaxpr, partitioning: Partitioning
+    context: Any, *values: Any, jaxpr: ClosedJaxpr, partitioning: UserPartitioning
 ) -> Sequence[Any]:
     module = context.module
     if module.device_count == 1 or context.manual_mesh is not None:

@@ -11,7 +11,7 @@ from jxkernel.core.effects import effect_names
 from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.trace import Tracer
-from jxkernel.higher_order.custom_partitioning import Partitioning, custom_partitioning_p
+from jxkernel.higher_order.custom_partitioning import UserPartitioning, custom_partitioning_p
 from jxkernel.sharding.rules import SdyShardingRule, parse_rule
 from jxkernel.tree import physical
 
@@ -161,5 +161,5 @@ class custom_partitioning:  # the name that users know
         return traced.out_tree.unflatten(outs)
 
 
-def _partitioning(closed: ClosedJaxpr, name: str, *said: Any) -> Partitioning:
-    return Partitioning(name, *said)
+def _partitioning(closed: ClosedJaxpr, name: str, *said: Any) -> UserPartitioning:
+    return UserPartitioning(name, *said)
