@@ -24,7 +24,7 @@ __all__ = ["Buffer", "ExecutionContext", "ExecutionStage", "buffer_callback"]
 
 
 class ExecutionStage(Enum):
-    """What a program is about when it calls; functions here are called to compute alone."""
+    """What a program does when it calls a function; here that is always ``EXECUTE``."""
 
     INSTANTIATE = 1
     PREPARE = 2

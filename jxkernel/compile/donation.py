@@ -1,6 +1,6 @@
-"""What is said of donated arguments whose memory is of no use to a program.
+"""The warning about donated arguments whose memory a program cannot use.
 
-It must not know how a program is lowered: which arguments these are, the lowered program tells.
+It must not know how a program is lowered: the lowered program tells which arguments these are.
 """
 
 from __future__ import annotations

@@ -366,7 +366,7 @@ class Executable:
         )
 
     def _noticed(self, layouts: list[Any]) -> bool:
-        """Have one of the arguments tell the guard of each call; return whether any can."""
+        """Have an argument's layout tell the guard of each call; return whether one can."""
         if launch_hook.value.sees_all or None not in layouts:
             return False
         place = layouts.index(None)

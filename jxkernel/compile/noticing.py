@@ -1,4 +1,4 @@
-"""Having calls noticed that C++ answers, program by program.
+"""Notices of calls that C++ answers, for one program alone.
 
 A hit never enters Python, and jaxlib's post-call hook costs every call of every program.  But of an
 argument with a layout C++ asks that for XLA's form of it at each call, before it runs the program.

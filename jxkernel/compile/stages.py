@@ -128,7 +128,7 @@ class Wrapped(Protocol):
 
 @record()
 class Outside:
-    """What is outside of a program that takes the values of references: who has these.
+    """The caller of a program that takes the values of references: it has the references.
 
     Attributes:
       in_tree: the structure of ``(args, kwargs)`` with the references.

@@ -81,7 +81,7 @@ class ShapedArray:
         *,
         sharding: NamedSharding | None = None,
     ) -> ShapedArray:
-        """Return the one instance with these parts; of a sharding, what explicit axes it names.
+        """Return the instance with these parts; a sharding counts by its explicit axes alone.
 
         Raises:
           TypeError: the shape is none, or the dtype.
@@ -374,7 +374,7 @@ def canonical_value(value: Any, aval: ShapedArray) -> Any:
 
 
 def has_aval(kind: type) -> bool:
-    """Return whether values of a type count as arrays; to ask does not look at any value."""
+    """Return whether values of a type count as arrays; no value is looked at."""
     if _is_masked(kind):
         return True  # one, but a refused one
     for base in kind.__mro__:

@@ -70,9 +70,11 @@ _bound = _Bound()
 
 
 def axis_environment() -> tuple[Any, ...]:
-    """Return what is bound now: names with sizes, innermost last; which are tracked or manual.
+    """Return what is bound now, as a part of cache keys.
 
-    Over which mesh axes sums are put off comes last.
+    Returns:
+      the names with their sizes, innermost last; the tracked axes; the manual axes; and the mesh
+      axes over which sums are put off.
     """
     return _bound.axes, state.tracked, _bound.manual, state.putting_off
 
@@ -108,7 +110,7 @@ def extend_axes(
 
 
 def index_giver(name: Hashable) -> Callable[[], Any] | None:
-    """Return what gives the index along an axis whose members come one after the other."""
+    """Return the function that gives the index along an axis, where its members run in turn."""
     return _bound.indices.get(name)
 
 

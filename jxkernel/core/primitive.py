@@ -98,11 +98,11 @@ class Primitive:
     casts = False
     """Whether it only changes how a value is divided."""
     performed: Callable[..., Any] | None = None
-    """What is done at once, whatever is traced, by those that work on references."""
+    """Of operations on references: the function that runs at once, also in a trace."""
     takes_key_data: ClassVar[bool] = False
     call_primitive: ClassVar[bool] = False
     map_primitive: ClassVar[bool] = False
-    """Of older interpreters of programs: whether a function is an operand.  Here none is."""
+    """Whether a function is an operand, which older interpreters of programs ask.  Here none is."""
     RULES: ClassVar[tuple[str, ...]] = (
         "abstract_eval",
         "lower",
@@ -377,7 +377,7 @@ def _skeleton(primitive: Primitive, name: str) -> tuple[str, ...]:
 
 
 def _is_rerun(found: Any, rule: Any) -> bool:
-    """Whether a rule is an older one come again: a cell that declares it has been run again."""
+    """Whether a rule is an older one anew: the cell that declares it has been run again."""
     places = [
         (getattr(one, "__module__", None), getattr(one, "__qualname__", None))
         for one in (found, rule)

@@ -234,7 +234,7 @@ class Tracer:
     aval: ShapedArray
 
     def __init_subclass__(cls) -> None:
-        """Have messages call every tracer so: whose it is concerns the library alone."""
+        """Name every tracer class ``Tracer`` in messages: users need not know whose it is."""
         cls.__qualname__ = "Tracer"
         type.__setattr__(cls, "__name__", "Tracer")
 
@@ -277,7 +277,7 @@ class Tracer:
         )
 
     def full_lower(self) -> Any:
-        """Return this, by the name that libraries ask for what is inside by."""
+        """Return the tracer itself, under a name that libraries call."""
         return self
 
     def to_concrete_value(self) -> Any:

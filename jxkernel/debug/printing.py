@@ -149,7 +149,7 @@ class _Checker(string.Formatter):
         self.name = name
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """Return nothing, and which argument the field shows."""
+        """Return no value, and which argument the field shows."""
         name = re.split(r"[.\[]", field_name, maxsplit=1)[0]
         key = int(name) if name.isdigit() else name
         if isinstance(key, int) and key >= len(args):
@@ -161,11 +161,11 @@ class _Checker(string.Formatter):
         return None, key
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
-        """Return nothing; what a value looks like is known when it is."""
+        """Return the value: there is none yet to convert."""
         return value
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """Return nothing, as well."""
+        """Return no text: there is no value yet."""
         return ""
 
     def check_unused_args(

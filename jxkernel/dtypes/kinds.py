@@ -87,7 +87,7 @@ class ExtendedDType:
     __slots__ = ()
 
     def scalar(self, number: Any) -> Any:
-        """Return an element every word of which is a number."""
+        """Return an element whose key data all are a number."""
         raise NotImplementedError(f"{type(self).__name__} must define `scalar`.")
 
     @property

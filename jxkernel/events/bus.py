@@ -79,7 +79,7 @@ _delivery = threading.local()
 
 
 def _do_nothing() -> None:
-    """What is left to do for a handle that has been closed."""
+    """Do nothing: a handle that is closed has nothing left to close."""
 
 
 class ListenerHandle:
@@ -191,7 +191,7 @@ class SpanHandle:
         """Add fields found during the work; later values replace earlier ones."""
 
     def follow(self, **growing: Sized) -> None:
-        """Names containers that grow with the work: how far it is, for a progress display."""
+        """Name containers that grow with the work: how far it is, for a progress display."""
 
     def start(self) -> Self:
         """Begin the span, for callers with hooks instead of a ``with`` block."""
@@ -240,7 +240,7 @@ class Span(SpanHandle):
         self.fields.update(fields)
 
     def follow(self, **growing: Sized) -> None:
-        """Names containers that grow with the work: how far it is, for a progress display."""
+        """Name containers that grow with the work: how far it is, for a progress display."""
         self.growing.update(growing)
 
     def start(self) -> Self:
@@ -322,7 +322,7 @@ def emit(kind: type[Event], /, **fields: Any) -> None:
 
 
 def _deliver(event: Event) -> None:
-    """Hand an event to each listener that wants it; drops listeners that raise."""
+    """Hand an event to each listener that wants it; drop listeners that raise."""
     if getattr(_delivery, "active", False):
         return
     _delivery.active = True

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 Ask = Callable[[], object]
-"""Runs the rule for the sake of what it tells: see ``BatchedResults``."""
+"""Runs the rule to learn which results have the batch axis: see ``BatchedResults``."""
 
 
 class BatchedResults:
@@ -134,7 +134,7 @@ def traced_operands(
 
 
 def _ask_rule(ask: Ask) -> None:
-    """Run a rule for the sake of what it tells; one that fails does so where it is needed."""
+    """Run a rule to learn which results have the axis; its errors are raised where it is needed."""
     try:
         ask()
     except Exception:

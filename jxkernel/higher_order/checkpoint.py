@@ -255,7 +255,7 @@ def _split(
 
 
 def _keeps(policy: Policy | None, eqn: Eqn) -> bool:
-    """Whether an equation's results are kept: what acts must not act twice."""
+    """Whether an equation's results are kept: where it has an effect, which must not come twice."""
     if acting_effects(eqn.effects):
         return True
     if policy is None:

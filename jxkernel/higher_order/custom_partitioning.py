@@ -90,7 +90,7 @@ class UserPartitioning:
 
 
 class PartitionedCall:
-    """One call in one module, which XLA asks about while it compiles that.
+    """One call in one module: XLA asks how it is partitioned while it compiles the module.
 
     Attributes:
       partitioning: how the user divides it.
@@ -228,7 +228,7 @@ _NUMBERS = count()
 def _answer(
     shapes: Sequence[Any], ins: Sequence[Any], shape: Any, result: Any, key: bytes
 ) -> tuple[bytes, list[Any], Any]:
-    """Answer XLA; what goes wrong comes out of the compilation as it was raised."""
+    """Answer XLA; an error is kept, and the compilation raises it as it was."""
     try:
         return _CALLS[key.decode()].answer(ins, result)
     except Exception as error:

@@ -33,7 +33,7 @@ class Groups:
 
     @staticmethod
     def marked(*flags: Flags) -> Groups:
-        """Return the groups that hold of each of these what is marked."""
+        """Return groups as large as the marked parts of these."""
         return Groups(tuple(map(sum, flags)))
 
     def _bounds(self) -> Iterator[tuple[int, int]]:
@@ -46,7 +46,7 @@ class Groups:
         return tuple([tuple(values[start:end]) for start, end in self._bounds()])
 
     def interleaved(self, more: Groups) -> tuple[int, ...]:
-        """Return the order that puts each of the groups that follow behind its own of these.
+        """Return the order that puts each group of ``more`` behind the group with its number here.
 
         Args:
           more: the groups that follow, as many as these.

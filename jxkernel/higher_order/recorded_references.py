@@ -129,7 +129,7 @@ def _split(index: Any) -> tuple[_Index, list[Any]]:
 
 @record()
 class _Kind:
-    """What kind of array a reference holds that is made of others: a random key."""
+    """The kind of an array that is made of others, such as a random key, in a reference."""
 
     structure: Any
     aval: ShapedArray

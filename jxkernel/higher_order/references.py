@@ -49,7 +49,7 @@ class AbstractRef:
 
     Args:
       inner_aval: the type of the arrays.
-      leaf_avals: the types of what one is made of, where that is another: a random key's words.
+      leaf_avals: the types of what one is made of, where that is another: the key data of random keys.
     """
 
     vma: frozenset[Any] = frozenset()
@@ -191,7 +191,7 @@ class Ref:
 
     def __init__(self, value: object) -> None:
         value = held(value, abstractify(value).dtype)
-        leaves, self.structure = physical.flatten(value)  # a random key is a tree of its words
+        leaves, self.structure = physical.flatten(value)  # a random key is a tree of its key data
         self.aval = AbstractRef(abstractify(value), [abstractify(leaf) for leaf in leaves])
         self._home = home = staging()
         self._own: Binding | None = None
@@ -221,7 +221,7 @@ class Ref:
 
     @property
     def leaf_avals(self) -> list[ShapedArray]:
-        """The types of the arrays that the value is made of: a random key is made of words."""
+        """The types of the arrays that the value is made of: that of a random key is its key data."""
         return self.aval.leaf_avals
 
     def whole(self, leaves: Sequence[Any]) -> Any:
@@ -255,7 +255,7 @@ class Ref:
 
     @property
     def committed(self) -> bool:
-        """Whether the array was put where it lies by somebody's word."""
+        """Whether the array is committed: it was put on its devices on purpose."""
         return self.read().committed
 
     @property

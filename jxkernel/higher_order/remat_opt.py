@@ -41,7 +41,7 @@ remat_opt_p.varies = typed_by_programs
 
 
 def optimized_forward(fun: Callable[..., Sequence[Any]], forward: Forward, name: str) -> Forward:
-    """Return a way there that gives way to the function where no residual is read.
+    """Return a way there that the function replaces where no residual is read.
 
     Args:
       fun: the function of flat operands.

@@ -119,7 +119,7 @@ class _Divides(Protocol):
     module: Any
 
     def divided(self, value: object, sharding: NamedSharding) -> Any:
-        """Append the word that a value is divided so, and return it."""
+        """Append a sharding constraint of a value, and return the value."""
         ...
 
 

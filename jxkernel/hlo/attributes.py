@@ -63,7 +63,7 @@ def symbol_attr(name: str) -> Any:
 
 @record()
 class SymbolicArray:
-    """What ``array<i64: ...>`` would be, were all its numbers known."""
+    """The attribute ``array<i64: ...>`` of numbers of which some are symbolic."""
 
     values: tuple[Any, ...]
 

@@ -22,7 +22,7 @@ _HASH = "threefry2x32"
 _MOVES = frozenset(
     ("broadcast_in_dim", "dynamic_slice", "reshape", "slice", "squeeze", "transpose")
 )
-"""Primitives by which words are taken from an array of keys."""
+"""Primitives by which key data are taken from an array of keys."""
 
 _NONE: frozenset[Var] = frozenset()
 
@@ -61,7 +61,7 @@ def _makers(jaxpr: Jaxpr) -> dict[Var, Eqn]:
 
 
 def _origin(var: Var, makers: Mapping[Var, Eqn]) -> Var:
-    """Return the array that words of keys were taken from."""
+    """Return the array of keys that key data were taken from."""
     while (maker := makers.get(var)) is not None and maker.primitive.name in _MOVES:
         source = maker.invars[0]
         if type(source) is not Var:

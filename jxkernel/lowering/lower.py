@@ -425,7 +425,7 @@ class LoweringContext(hlo.Builder):
         return None if found is None else found.explicit_sharding
 
     def _mark_shares(self, sums: NamedSharding, before: int, values: Sequence[Any]) -> None:
-        """Say how shares of sums lie that operations of an equation give to each other.
+        """Constrain the shares of sums that operations of an equation give to each other.
 
         Args:
           sums: which names the mesh axes of the sums.
@@ -444,18 +444,18 @@ class LoweringContext(hlo.Builder):
                 entries = _entries_of_shape(value.type.shape, (*self.avals_out, *self.avals_in))
                 if entries is not None:
                     lies = sums.update(spec=sums.spec.update(partitions=entries))
-                    said = {"sharding": self._word_of(lies, len(entries))}
+                    said = {"sharding": self._sharding_attribute(lies, len(entries))}
                     value = self.put_between("sdy.sharding_constraint", value, said, following)
                 known.append(value)
 
     def divided(self, value: Any, sharding: NamedSharding) -> Any:
-        """Append the word that a value is divided so over explicit mesh axes, and return it."""
+        """Append a constraint to a sharding over explicit mesh axes, and return the value."""
         if self.module.manual_axes.issuperset(sharding.mesh.axis_names):
             return value
-        attribute = self._word_of(sharding, len(value.type.shape))
+        attribute = self._sharding_attribute(sharding, len(value.type.shape))
         return self.value("sdy.sharding_constraint", value.type, (value,), {"sharding": attribute})
 
-    def _word_of(self, sharding: NamedSharding, rank: int) -> Any:
+    def _sharding_attribute(self, sharding: NamedSharding, rank: int) -> Any:
         manual = self.module.manual_axes
         return self.module.meshes.explicit_sharding(sharding, rank, manual)
 

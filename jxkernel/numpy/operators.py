@@ -1,10 +1,10 @@
 """The second port: what ``x + y``, ``x[i]`` and ``x.sum()`` mean.
 
 ``install_operators`` attaches the methods once to jaxlib's array class, to tracers, and to arrays
-made of words: of keys those that move elements work, and the others say why they do not.  On
-arrays a binary operator *is* a C++ callable, so that a repeated ``x + y`` does not enter Python;
-on tracers it is the Python function of the same body.  An operand of a foreign type gives
-``NotImplemented``, and Python asks the other operand.  Symbolic sizes compute exactly among
+of extended dtypes: on random keys the methods that move elements work, and the others say why they
+do not.  On arrays a binary operator *is* a C++ callable, so that a repeated ``x + y`` does not
+enter Python; on tracers it is the Python function of the same body.  An operand of a foreign type
+gives ``NotImplemented``, and Python asks the other operand.  Symbolic sizes compute exactly among
 themselves and with integers; with any other number they are arrays.
 """
 

@@ -241,9 +241,10 @@ def _found_platform() -> str:
 
 
 def _starts(name: str) -> bool:
-    """Whether the client of a registered platform can be made, or what that raises is to be said.
+    """Whether the client of a registered platform can be made.
 
-    What a foreign factory raises may be anything.
+    Raises:
+      Exception: what the platform's factory raises, unless it was registered to fail quietly.
     """
     try:
         backend(name)

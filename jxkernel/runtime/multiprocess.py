@@ -170,7 +170,7 @@ def leave() -> None:
 
 
 def forget() -> Group | None:
-    """Return the group, and leave it without a word to the others: some may not live any more."""
+    """Return the group and forget it, without telling the others: some may have ended."""
     with _lock:
         group, _state.group = _state.group, None
         return group

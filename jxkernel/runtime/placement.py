@@ -271,7 +271,7 @@ def array_from_callback(
             f"make_array_from_callback got parts of dtype {' and '.join(kinds)} for dtype={dtype}: "
             "keys lie beside keys of one kind only"
         )
-    # A part of the key data has all words of its keys: the sharding does not divide that axis.
+    # A part has the whole key data of its keys: the sharding does not divide that axis.
     key_data = [value_of(piece.key_data) for piece in pieces]
     sizes = (*shape, key_data[0].shape[-1])
     return pieces[0].with_key_data(_joined(key_data, sizes, sharding, key_data[0].dtype))

@@ -157,7 +157,7 @@ def _pulled_back(
 ) -> Sequence[Any]:
     """Apply a transpose rule; where types leave open how a cotangent is divided, XLA decides.
 
-    Its type is that of what it belongs to: there is nothing to ask the user.
+    The cotangent has the type of its operand, so there is nothing to ask the user.
     """
     rule = primitive.rule("transpose")
     try:
@@ -187,7 +187,7 @@ def _pulled_back(
 
 
 def _as_cotangent(part: object, aval: ShapedArray, mesh: AbstractMesh) -> Any:
-    """Return what a rule gave for operands of which XLA decided, of the type of the cotangent."""
+    """Return what a rule gave without explicit shardings, divided as the cotangent's type says."""
     if aval.explicit_sharding is None:
         return reshard_to(part, NamedSharding(mesh, PartitionSpec()))
     return reshard_like(part, aval)

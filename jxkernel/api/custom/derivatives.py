@@ -703,7 +703,7 @@ def _broadcast(structure: Any, cotangents: Any) -> Any:
         return structure.unflatten([_ZERO] * structure.num_leaves)
     node = structure.node_data()
     if getattr(cotangents, "dtype", None) == dtypes.float0 and key_data_axes(structure) == [1]:
-        # What has no tangent, such as keys, may be one array of them or a tree of its words.
+        # What has no tangent, such as keys, may be one array of them or a tree of its key data.
         return structure.unflatten([_ZERO])
     if node is None:
         return cotangents

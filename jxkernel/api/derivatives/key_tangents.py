@@ -57,7 +57,7 @@ def _symbolic_zero_of(x: Any) -> Any:
 def per_word(
     what: str, name: str, structure: Any, avals: Sequence[ShapedArray], tangents: Any
 ) -> Any:
-    """Return a user's tree of tangents or cotangents with one zero for each word of keys.
+    """Return a user's tree of tangents or cotangents with one zero for each number of key data.
 
     Args:
       what: ``tangent``, or what a result's is called.

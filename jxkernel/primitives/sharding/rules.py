@@ -1,8 +1,8 @@
 """How results are divided over explicit mesh axes: the rules of the regular families.
 
 A rule gives, from the result's type and the operands', the mesh axes that divide each axis of the
-result (see ``core.explicit_sharding``); a primitive declares it as ``sharding``.  They decide what
-needs no word between devices, and leave to the user what does::
+result (see ``core.explicit_sharding``); a primitive declares it as ``sharding``.  Rules decide what
+needs no communication, and leave to the user what does::
 
     each by itself     elementwise, select, convert      operands agree; one that is whole agrees
     axes moved         transpose, squeeze, broadcast     the entries move along
