@@ -49,7 +49,7 @@ class AbstractRef:
 
     Args:
       inner_aval: the type of the arrays.
-      leaf_avals: the types of what one is made of, where that is another: the key data of random keys.
+      leaf_avals: the types of what one is made of, where that is another: of a key its key data.
     """
 
     vma: frozenset[Any] = frozenset()
@@ -221,7 +221,7 @@ class Ref:
 
     @property
     def leaf_avals(self) -> list[ShapedArray]:
-        """The types of the arrays that the value is made of: that of a random key is its key data."""
+        """The types of the arrays that the value is made of: of a random key its key data."""
         return self.aval.leaf_avals
 
     def whole(self, leaves: Sequence[Any]) -> Any:

@@ -156,7 +156,7 @@ def _cast_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
 
 
 def scalar_of(dtype: Any, number: Any) -> Any:
-    """Return a number as a scalar of a dtype; of keys, the one whose key data all are that number."""
+    """Return a number as a scalar of a dtype; of keys, the key whose data all are that number."""
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.scalar(number)
     return np.zeros((), dtype)[()] if dtype == dtypes.float0 else dtype.type(number)
