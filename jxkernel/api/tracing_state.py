@@ -1,6 +1,6 @@
 """What packages that extend the system ask of traces, types and programs.
 
-Public as ``jxkernel.extend.core``.  Place in the pipeline: beside ``api.extending``.
+Public as ``jxkernel.extend.core``.
 """
 
 from collections.abc import Callable, Generator, Iterator

@@ -51,6 +51,12 @@ def copy(tmp_path: Path) -> Path:
             "Layers",
             "lowering.sideways -> jxkernel.transforms",
         ),
+        (
+            "primitives/shape/upward.py",
+            "import jxkernel.primitives.conv",
+            "Wings of the primitives",
+            "primitives.shape.upward -> jxkernel.primitives.conv",
+        ),
         ("novelty.py", "", "Layers", "novelty"),
         (
             "core/trace.py",

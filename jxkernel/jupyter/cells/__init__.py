@@ -1,1 +1,4 @@
-"""Cells under ``%%jit``: their bodies, their versions, what an edit changed."""
+"""Cells under ``%%jit``: their bodies, their versions, what an edit changed.
+
+Place: above ``code``, below the session.  It must not know how a cell is shown.
+"""

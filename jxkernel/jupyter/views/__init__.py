@@ -1,1 +1,4 @@
-"""What every view is made of: text, HTML, tables, figures, progress."""
+"""What every view is made of: text, HTML, tables, figures, progress.
+
+Place: the lowest floor, beside ``code``.  It must not know what is shown.
+"""
