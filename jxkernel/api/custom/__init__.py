@@ -1,5 +1,5 @@
 """Functions whose rules the user gives: derivatives, batching, transposes, solutions.
 
-A rule becomes a function of flat values here, which a primitive of ``higher_order`` applies.  Which
-transform applies it, the primitive alone knows.
+A rule becomes a function of flat values here, which a primitive of ``higher_order`` applies.  It
+must not know which transform does so.
 """
