@@ -4,11 +4,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from jxkernel.runtime import Array
+from jxkernel.runtime import AnyArray
 
 __all__ = ["ArrayLike", "DTypeLike"]
 
-ArrayLike: TypeAlias = Array | np.ndarray | np.bool | np.number | bool | int | float | complex
+ArrayLike: TypeAlias = AnyArray
 """What functions take where they want an array; no lists.  Each part is a class, for
 ``isinstance``."""
 

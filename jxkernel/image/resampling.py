@@ -24,6 +24,7 @@ from jxkernel.numpy.taking import take
 from jxkernel.primitives.arguments import canonical_axes
 from jxkernel.primitives.contraction.precision import Precision
 from jxkernel.primitives.elementwise.arithmetic import max as greater
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
 
@@ -192,7 +193,7 @@ def _checked(name: str, image: Any, shape: Any) -> tuple[tuple[int, ...], tuple[
 
 
 def resize(
-    image: Any,
+    image: ArrayLike,
     shape: Sequence[int],
     method: str | ResizeMethod,
     antialias: bool = True,
@@ -241,7 +242,7 @@ def resize(
 
 
 def scale_and_translate(
-    image: Any,
+    image: ArrayLike,
     shape: Sequence[int],
     spatial_dims: Sequence[int],
     scale: Any,

@@ -43,6 +43,7 @@ from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.elementwise.special import erfc
 from jxkernel.primitives.elementwise.trigonometric import tanh as hyperbolic_tangent
 from jxkernel.primitives.indexing.slicing import slice_in_dim
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "celu",
@@ -275,7 +276,7 @@ log1mexp = unary_function(
 
 
 @fused
-def elu(x: Any, alpha: Any = 1.0) -> Any:
+def elu(x: ArrayLike, alpha: Any = 1.0) -> Any:
     """Return x where it is positive, else alpha · (exp(x) - 1).
 
     Args:
@@ -368,7 +369,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
     return ops.div(ops.add(x, root(ops.add(ops.square(x), b))), 2)
 
 
-def gelu(x: Any, approximate: bool = True) -> Any:
+def gelu(x: ArrayLike, approximate: bool = True) -> Any:
     """Return x · Φ(x), where Φ is the normal distribution function.
 
     Args:

@@ -42,6 +42,7 @@ from jxkernel.primitives.reduction.reduce import peak, sum_widely
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import expand_dims
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
 
@@ -99,7 +100,7 @@ def _shares(x: Any, mask: Any, axes: tuple[int, ...]) -> Any:
     return _masked(ops.mul(weights, _spread(share, x, axes)), mask, 0)
 
 
-def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
+def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Any:
     """Return exp(x) divided by its sum along axes.
 
     Args:
@@ -187,12 +188,12 @@ def _logarithm(total: Any, peak: Any, signed: bool) -> tuple[Any, Any]:
 
 
 def logsumexp(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     b: Any = None,
     keepdims: bool = False,
     return_sign: bool = False,
-    where: Any = None,
+    where: ArrayLike | None = None,
 ) -> Any:
     """Return the logarithm of the sum of exp(a), which neither overflows nor underflows.
 
@@ -272,12 +273,12 @@ def _standardize(
 
 
 def standardize(
-    x: Any,
+    x: ArrayLike,
     axis: Axis = -1,
-    mean: Any = None,
+    mean: ArrayLike | None = None,
     variance: Any = None,
     epsilon: Any = 1e-5,
-    where: Any = None,
+    where: ArrayLike | None = None,
     *,
     algorithm: str = "fast",
 ) -> Any:

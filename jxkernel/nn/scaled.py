@@ -22,6 +22,7 @@ from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.primitives.contraction.dot_general import dot_general
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "BlockScaleConfig",
@@ -107,7 +108,11 @@ def _product(lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, dtype: Any) -
 
 
 def scaled_matmul(
-    lhs: Any, rhs: Any, lhs_scales: Any, rhs_scales: Any, preferred_element_type: Any = np.float32
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    lhs_scales: ArrayLike,
+    rhs_scales: ArrayLike,
+    preferred_element_type: Any = np.float32,
 ) -> Any:
     """Multiply stacks of matrices whose rows are made of blocks with scales.
 
@@ -234,8 +239,8 @@ def _stacked(x: Any, batch: Sequence[int], contracted: Sequence[int]) -> Any:
 
 
 def scaled_dot_general(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     dimension_numbers: Any,
     preferred_element_type: Any = np.float32,
     configs: Sequence[BlockScaleConfig] | None = None,

@@ -10,6 +10,7 @@ from jxkernel.primitives.arguments import canonical_axis
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction import reduce
 from jxkernel.primitives.shape.reshape import reshape
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["argmax", "argmin"]
 
@@ -52,7 +53,9 @@ def position(name: str, find: Any, nothing: float | None = None) -> Any:
 _argmax, _argmin = position("argmax", reduce.argmax), position("argmin", reduce.argmin)
 
 
-def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+def argmax(
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Any:
     """Return the first position of the greatest element, or of NaN where there is one.
 
     Args:

@@ -36,6 +36,7 @@ from jxkernel.primitives.elementwise.rounding import RoundingMethod
 from jxkernel.primitives.elementwise.rounding import nextafter as next_number
 from jxkernel.primitives.elementwise.rounding import round as rounded
 from jxkernel.primitives.elementwise.select import select
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "abs",
@@ -428,7 +429,7 @@ _fmax = binary_function("fmax", _preferred(greater.__wrapped__), "")
 _fmin = binary_function("fmin", _preferred(less.__wrapped__), "")
 
 
-def fmax(x1: Any, x2: Any) -> Any:
+def fmax(x1: ArrayLike, x2: ArrayLike) -> Any:
     """Return the greater operand, or the other where one is NaN.  A tie counts as the second.
 
     Args:
@@ -441,7 +442,7 @@ def fmax(x1: Any, x2: Any) -> Any:
     return _fmax(x1, x2)
 
 
-def fmin(x1: Any, x2: Any) -> Any:
+def fmin(x1: ArrayLike, x2: ArrayLike) -> Any:
     """Return the lesser operand, or the other where one is NaN.  A tie counts as the second.
 
     Args:
@@ -455,7 +456,7 @@ def fmin(x1: Any, x2: Any) -> Any:
 
 
 @fused
-def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(arr: ArrayLike, /, min: Any = None, max: ArrayLike | None = None) -> Any:
     """Return the values, those beyond a bound replaced by the bound.
 
     Args:

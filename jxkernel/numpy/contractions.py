@@ -38,6 +38,7 @@ from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import reshape, squeeze
 from jxkernel.primitives.shape.transpose import transpose
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "dot",
@@ -201,8 +202,8 @@ def _check_core(
 
 @fused(static=(*_how, "out_sharding"))
 def matmul(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
@@ -242,7 +243,7 @@ def matmul(
 
 @fused(static=_how)
 def matvec(
-    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
+    x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
     """Return the products of matrices (..., m, k) and vectors (..., k).
 
@@ -263,7 +264,7 @@ def matvec(
 
 @fused(static=_how)
 def vecmat(
-    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
+    x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
     """Return the products of conjugated vectors (..., k) and matrices (..., k, n).
 
@@ -289,8 +290,8 @@ def _conjugate(name: str, x: Any) -> Any:
 
 @fused(static=("axis", *_how), normalized=True)
 def vecdot(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
     *,
     axis: int = -1,
@@ -341,8 +342,8 @@ def _paired(
 
 @fused(static=(*_how, "out_sharding"))
 def dot(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
@@ -378,7 +379,9 @@ def dot(
 
 
 @fused(static=_how)
-def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def vdot(
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
     """Return the inner product of two arrays as vectors, the first conjugated.
 
     Raises:
@@ -400,7 +403,9 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 @fused(static=_how)
-def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def inner(
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
     """Return the product summed over the last axes of both; scalars multiply.
 
     Args:
@@ -424,7 +429,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 
 @fused
-def outer(a: Any, b: Any, out: None = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Any:
     """Return the matrix of all products of elements of ``a`` (rows) and ``b`` (columns).
 
     Args:
@@ -450,8 +455,8 @@ def _spread(x: Any, shape: tuple[int, ...], axis: int) -> Any:
 
 
 def tensordot(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
     *,
     precision: Any = None,
@@ -532,7 +537,7 @@ def _tensordot(
 
 
 @fused
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the Kronecker product: ``a``, each element replaced by its product with ``b``.
 
     Args:

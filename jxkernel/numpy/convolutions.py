@@ -11,6 +11,7 @@ from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.numpy.shapes import flip
 from jxkernel.primitives.conv.conv import conv_general_dilated
 from jxkernel.primitives.shape.reshape import reshape
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["convolve", "correlate"]
 
@@ -54,8 +55,8 @@ def _slid(
 
 
 def convolve(
-    a: Any,
-    v: Any,
+    a: ArrayLike,
+    v: ArrayLike,
     mode: str = "full",
     *,
     precision: Any = None,

@@ -31,7 +31,7 @@ from jxkernel.primitives.creation import beside_committed
 from jxkernel.primitives.elementwise.convert import warn_of_imaginary_parts
 from jxkernel.primitives.indexing.concatenate import stack as stack_arrays
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
-from jxkernel.runtime import Array, ArrayImpl, array_from_host, note_narrowing
+from jxkernel.runtime import Array, ArrayImpl, ArrayLike, array_from_host, note_narrowing
 from jxkernel.sharding import NamedSharding, PartitionSpec
 from jxkernel.sharding.mesh import computing_mesh
 
@@ -96,7 +96,7 @@ def user_dtype(dtype: Any, name: str, *converted: Any) -> Any:
     return found
 
 
-def placed(name: str, x: Any, device: Any, out_sharding: Any = None) -> Any:
+def placed(name: str, x: ArrayLike, device: Any, out_sharding: Any = None) -> Any:
     """Return an array on a device, or divided as a sharding says, if one is named.
 
     Args:

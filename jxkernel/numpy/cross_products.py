@@ -11,13 +11,14 @@ from jxkernel.primitives.arguments import canonical_axis
 from jxkernel.primitives.elementwise.arithmetic import mul, sub
 from jxkernel.primitives.indexing.concatenate import stack
 from jxkernel.primitives.indexing.slicing import index_in_dim
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["cross"]
 
 
 def cross(
-    a: Any,
-    b: Any,
+    a: ArrayLike,
+    b: ArrayLike,
     axisa: int = -1,
     axisb: int = -1,
     axisc: int = -1,

@@ -29,6 +29,7 @@ from jxkernel.numpy.shapes import broadcast_to, moveaxis, ravel
 from jxkernel.primitives.arguments import canonical_axes, canonical_axis, listed
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction import cumulative as ops
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "cumprod",
@@ -75,7 +76,7 @@ _nancumsum = _running("nancumsum", ops.cumsum, partial(without_nan, value=0))
 _nancumprod = _running("nancumprod", ops.cumprod, partial(without_nan, value=1))
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Return the sums of the elements up to each one.
 
     Args:
@@ -161,7 +162,7 @@ _cumulative_prod = _standard("cumulative_prod", ops.cumprod, 1)
 
 
 def cumulative_sum(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
     axis: int | None = None,
@@ -217,7 +218,7 @@ def _differences(a: Any, n: int, axis: int) -> Any:
 
 
 @fused(static=("n", "axis"), normalized=True)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return the differences of successive elements; of booleans, whether they differ.
 
     Args:
@@ -252,7 +253,7 @@ def _edge(part: Any, shape: tuple[int, ...], axis: int) -> Any:
     return broadcast_to(part, (*shape[:axis], 1, *shape[axis + 1 :]))
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Any:
     """Return the differences of successive elements of the flattened array.
 
     Args:
@@ -294,7 +295,7 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
 
 
 def gradient(
-    f: Any,
+    f: ArrayLike,
     *varargs: Any,
     axis: int | Sequence[int] | None = None,
     edge_order: int | None = None,

@@ -15,6 +15,7 @@ from jxkernel.numpy.promotion import argument_aval, broadcast_shapes
 from jxkernel.numpy.shapes import expand_dims, moveaxis
 from jxkernel.numpy.shapes import squeeze as without_ones
 from jxkernel.primitives.arguments import canonical_axis, listed, sequence
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["apply_along_axis", "apply_over_axes", "vectorize"]
 
@@ -168,7 +169,7 @@ def _over_leading_axes(
 
 @filtered
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
 ) -> Any:
     """Return what a function gives for each line of an array along an axis.
 

@@ -17,6 +17,7 @@ from jxkernel.primitives.elementwise.compare import eq, ne
 from jxkernel.primitives.elementwise.complex import abs as absolute_value
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction.reduce import reduce_or
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["gcd", "lcm"]
 
@@ -58,7 +59,7 @@ def _divisor(x1: Any, x2: Any) -> Any:
 
 
 @fused
-def gcd(x1: Any, x2: Any) -> Any:
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Any:
     """Return the greatest common divisor of integers, by Euclid's algorithm; 0 of two zeros.
 
     Args:
@@ -78,7 +79,7 @@ def gcd(x1: Any, x2: Any) -> Any:
 
 
 @fused
-def lcm(x1: Any, x2: Any) -> Any:
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Any:
     """Return the least common multiple of integers; 0 where one of them is 0.
 
     Args:

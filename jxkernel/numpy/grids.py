@@ -31,6 +31,7 @@ from jxkernel.numpy.taking import nonzero
 from jxkernel.primitives.arguments import listed
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "c_",
@@ -277,7 +278,7 @@ c_ = _Joiner("c_", -1, 2, 0)
 # ---------------------------------------------------------------- flat positions
 
 
-def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: Any) -> tuple[Any, ...]:
     """Return positions in a flattened array as positions along each axis.
 
     Args:

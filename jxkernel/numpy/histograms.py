@@ -32,6 +32,7 @@ from jxkernel.primitives.sharding.constraints import (
     reshard_to,
     with_out_sharding,
 )
+from jxkernel.runtime import ArrayLike
 from jxkernel.tree import physical
 
 __all__ = [
@@ -54,7 +55,7 @@ def _counted(x: Any, weights: Any, length: int) -> Any:
 
 
 def bincount(
-    x: Any,
+    x: ArrayLike,
     weights: Any = None,
     minlength: int = 0,
     *,
@@ -96,7 +97,7 @@ def bincount(
     return _counted(x, weights, whole_number("bincount", "length", length))
 
 
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+def digitize(x: ArrayLike, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """Return the number of the bin that each value falls into.
 
     Args:
@@ -170,7 +171,7 @@ def _bin_of(values: Any, edges: Any) -> Any:
 
 
 def histogram(
-    a: Any,
+    a: ArrayLike,
     bins: Any = 10,
     range: Any = None,
     weights: Any = None,

@@ -20,7 +20,7 @@ from jxkernel.primitives.indexing.concatenate import split as cut
 from jxkernel.primitives.indexing.concatenate import stack as stacked
 from jxkernel.primitives.indexing.slicing import slice as sliced
 from jxkernel.primitives.shape import reshape as ops
-from jxkernel.runtime import ArrayImpl
+from jxkernel.runtime import ArrayImpl, ArrayLike
 
 __all__ = [
     "append",
@@ -214,7 +214,7 @@ def _at_least(arrays: Any, name: str, convert: Any) -> list[Any]:
     return [convert(part) for part in parts]
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Any:
     """Return two arrays joined along an axis, or flattened where none is given.
 
     Args:
@@ -305,7 +305,7 @@ def _split(name: str, ary: Any, sections: Any, axis: int, *, exact: bool) -> lis
     return _parts(ary, bounds, axis)
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Return the parts of an array along an axis.
 
     Args:
@@ -322,7 +322,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split("split", ary, indices_or_sections, axis, exact=True)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Return the parts of an array along an axis; the first ones are larger if it must be.
 
     Args:
@@ -375,7 +375,7 @@ def _tiled(a: Any, reps: tuple[int, ...]) -> Any:
     return lax_tile(ops.reshape(a, sizes), reps)
 
 
-def tile(A: Any, reps: int | Sequence[int]) -> Any:
+def tile(A: ArrayLike, reps: int | Sequence[int]) -> Any:
     """Return an array laid out several times along each axis.
 
     Args:
@@ -396,7 +396,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
     return _tiled(A, counts)
 
 
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: Any) -> Any:
     """Return the elements of an array in a shape of any size, repeated from the start as needed.
 
     Args:

@@ -25,6 +25,7 @@ from jxkernel.primitives.elementwise.complex import real as real_part
 from jxkernel.primitives.elementwise.convert import bitcast_convert_type, convert_element_type
 from jxkernel.primitives.elementwise.rounding import is_finite
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "bitwise_and",
@@ -300,7 +301,7 @@ def _equals_infinity(name: str, x: Any, infinity: float) -> Any:
 
 
 @fused
-def isposinf(x: Any, /, out: None = None) -> Any:
+def isposinf(x: ArrayLike, /, out: None = None) -> Any:
     """Return whether x is +inf.
 
     Args:

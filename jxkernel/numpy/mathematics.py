@@ -39,6 +39,7 @@ from jxkernel.primitives.elementwise.complex import real as real_part
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "acos",
@@ -487,7 +488,7 @@ fix = trunc
 
 
 @fused
-def rint(x: Any, /) -> Any:
+def rint(x: ArrayLike, /) -> Any:
     """Return the nearest integer, the even one at a tie; derivative zero.
 
     Args:
@@ -525,7 +526,7 @@ def _rounded_integers(x: Any, dtype: Any, unit: int) -> Any:
 
 
 @fused(static=("decimals", "out"), normalized=True)
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Any:
     """Return the values rounded to a number of decimals, ties to even.
 
     Args:
@@ -607,7 +608,7 @@ conj = conjugate
 
 
 @fused(static=("deg",))
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Any:
     """Return the angle of complex numbers from the positive real axis, in (-π, π].
 
     Args:
@@ -631,7 +632,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @fused
-def modf(x: Any, /, out: None = None) -> Any:
+def modf(x: ArrayLike, /, out: None = None) -> Any:
     """Return the pair of the fraction and the whole part of x, both with its sign.
 
     Args:

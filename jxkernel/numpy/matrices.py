@@ -32,6 +32,7 @@ from jxkernel.primitives.indexing.concatenate import concatenate as joined
 from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
 from jxkernel.primitives.indexing.slicing import pad
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "diag",
@@ -151,7 +152,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     return select(broadcast_to_shape(keep, shape), cast(m, aval.dtype, aval.weak_type), zero)
 
 
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Any:
     """Return matrices with what lies above a diagonal set to 0.
 
     Args:
@@ -204,7 +205,7 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     return cast(found, dtype_of(a), argument_aval("diagonal", a).weak_type and offset != 0)
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return the diagonals of matrices, along a last axis.
 
     Args:
@@ -235,7 +236,7 @@ def _matrix_of(v: Any, k: int) -> Any:
     return select(eq(ops.add(rows, np.int32(k)), columns), spread, zero)
 
 
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Any:
     """Return the matrix with a vector on a diagonal, or the diagonal of a matrix.
 
     Args:
@@ -259,7 +260,7 @@ def diag(v: Any, k: int = 0) -> Any:
     raise ValueError(f"diag takes a vector or a matrix, got shape {aval.shape}")
 
 
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Any:
     """Return the matrix with the elements of an array on a diagonal.
 
     Args:
@@ -276,7 +277,12 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def trace(
-    a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+    a: ArrayLike,
+    offset: Any = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: Any = None,
+    out: None = None,
 ) -> Any:
     """Return the sum of the diagonal of matrices.
 
@@ -477,7 +483,7 @@ def _powers(x: Any, count: int, increasing: bool) -> Any:
     return base ** broadcast_to_shape(exponents.astype(aval.dtype), shape)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Any:
     """Return the matrix of powers of a vector's elements, a row for each.
 
     Args:

@@ -26,6 +26,7 @@ from jxkernel.primitives.elementwise.exponential import sqrt
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction.reduce import sum_widely
 from jxkernel.primitives.shape.reshape import reshape
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["mean", "std", "var"]
 
@@ -86,13 +87,13 @@ def _remaining(x: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def mean(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: Any = None,
     out: None = None,
     keepdims: bool = False,
     *,
-    where: Any = None,
+    where: ArrayLike | None = None,
 ) -> Any:
     """Return the arithmetic mean of the elements along axes.
 
@@ -196,15 +197,15 @@ _var, _std = spread_function("var", False), spread_function("std", True)
 
 
 def var(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: Any = None,
     out: None = None,
     ddof: int = 0,
     keepdims: bool = False,
     *,
-    where: Any = None,
-    mean: Any = None,
+    where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
     correction: float | None = None,
 ) -> Any:
     """Return the variance of the elements along axes: the mean of |x - mean|².

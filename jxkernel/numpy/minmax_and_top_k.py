@@ -14,17 +14,18 @@ from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import take_along_axis
 from jxkernel.primitives.arguments import canonical_axis, whole_numbers
 from jxkernel.primitives.reduction.sort import top_k as top_along_last
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["minmax", "top_k"]
 
 
 def minmax(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = None,
+    where: ArrayLike | None = None,
 ) -> tuple[Any, Any]:
     """Return the least and the greatest element along axes.
 
@@ -72,7 +73,7 @@ def _check_bounded(a: Any, axis: Axis, initial: Any, where: Any) -> None:
 
 
 def top_k(
-    a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+    a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
 ) -> tuple[Any, Any]:
     """Return the ``k`` greatest (or least) elements along an axis, and where they are.
 

@@ -23,6 +23,7 @@ from jxkernel.primitives.elementwise.arithmetic import add, mul
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction import reduce
 from jxkernel.primitives.reduction.reduce import sum_widely
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "nanargmax",
@@ -126,7 +127,7 @@ def nanmin(
 
 
 def nanargmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+    a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Any:
     """Return the position of the greatest element that is not NaN; -1 where all are NaN.
 

@@ -21,6 +21,7 @@ from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.numpy.taking import take
 from jxkernel.primitives.arguments import canonical_axis, whole_number
 from jxkernel.primitives.indexing.slicing import pad as padded
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["pad"]
 
@@ -80,7 +81,7 @@ def _width(value: Any) -> int:
     return whole_number("pad", "pad_width", value)
 
 
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """Return an array with elements added before and after it along each axis.
 
     Args:

@@ -35,6 +35,7 @@ from jxkernel.primitives.indexing.slicing import index_in_dim
 from jxkernel.primitives.linalg.eig import eig
 from jxkernel.primitives.linalg.eigh import svd
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "poly",
@@ -75,7 +76,7 @@ def _aligned(name: str, a1: Any, a2: Any) -> list[Any]:
     ]
 
 
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Return the sum of two polynomials.
 
     Args:
@@ -89,7 +90,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return first + second
 
 
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Return the difference of two polynomials.
 
     Args:
@@ -361,7 +362,7 @@ def _roots(p: Any) -> Any:
 
 
 def polyfit(
-    x: Any,
+    x: ArrayLike,
     y: Any,
     deg: int,
     rcond: float | None = None,

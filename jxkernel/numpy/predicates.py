@@ -16,7 +16,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import isfinite, isnan
 from jxkernel.numpy.promotion import argument_aval, broadcast_shapes, promote_inexact
 from jxkernel.primitives.reduction.reduce import reduce_and
-from jxkernel.runtime import ArrayImpl
+from jxkernel.runtime import ArrayImpl, ArrayLike
 
 __all__ = [
     "allclose",
@@ -85,7 +85,9 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 
 @fused(static=("equal_nan",))
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(
+    a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Any:
     """Return where |a - b| ≤ atol + rtol · |b|.
 
     Args:

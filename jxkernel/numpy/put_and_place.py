@@ -14,6 +14,7 @@ from jxkernel.numpy.shapes import ravel, reshape
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.primitives.arguments import canonical_axes, listed
 from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["place", "put", "trim_zeros"]
 
@@ -95,7 +96,7 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
     return reshape(IndexUpdater(ravel(a))[places].set(values, mode="drop"), a.shape)
 
 
-def trim_zeros(filt: Any, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | None = None) -> Any:
     """Return an array without the zeros at its ends.
 
     Args:

@@ -37,6 +37,7 @@ from jxkernel.numpy.sorting import argsort
 from jxkernel.numpy.taking import take_along_axis
 from jxkernel.primitives.reduction.ranked import ranked
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "median",
@@ -273,7 +274,7 @@ _nanmedian = _quantiles("nanmedian", skip_nan=True)
 
 
 def quantile(
-    a: Any,
+    a: ArrayLike,
     q: Any,
     axis: Axis = None,
     out: None = None,
@@ -384,7 +385,7 @@ def nanpercentile(
 
 
 def median(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     overwrite_input: bool = False,

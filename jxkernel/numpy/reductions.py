@@ -29,6 +29,7 @@ from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction import reduce
 from jxkernel.primitives.reduction.reduce import sum_widely
 from jxkernel.primitives.shape.reshape import expand_dims
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "all",
@@ -196,13 +197,13 @@ _prod = accumulation("prod", reduce.reduce_prod, ops.mul, 1)
 
 
 def sum(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     dtype: Any = None,
     out: None = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = None,
+    where: ArrayLike | None = None,
     promote_integers: bool = True,
 ) -> Any:
     """Return the sum of the elements along axes.
@@ -302,12 +303,12 @@ _max, _min = extreme("max", GREATEST), extreme("min", LEAST)
 
 
 def max(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     out: None = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = None,
+    where: ArrayLike | None = None,
 ) -> Any:
     """Return the greatest element along axes; NaN where there is one.
 
@@ -390,7 +391,12 @@ _any = _truth("any", reduce.reduce_or, False)
 
 
 def all(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
 ) -> Any:
     """Return whether all elements along axes are nonzero; True where there are none.
 

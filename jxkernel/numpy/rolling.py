@@ -16,6 +16,7 @@ from jxkernel.primitives.arguments import canonical_axis, listed
 from jxkernel.primitives.indexing.concatenate import concatenate as joined
 from jxkernel.primitives.indexing.dynamic_slicing import dynamic_slice_in_dim
 from jxkernel.primitives.indexing.slicing import slice_in_dim
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["roll"]
 
@@ -61,7 +62,7 @@ _rolled = fused(_moved_around, static=("axis",), name="roll")
 _rolled_by_numbers = fused(_moved_around, static=("shift", "axis"), name="roll")
 
 
-def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+def roll(a: ArrayLike, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array with its elements moved along axes, those pushed out coming in again.
 
     Args:

@@ -23,6 +23,7 @@ from jxkernel.primitives.indexing.gather_numbers import canonical_mode
 from jxkernel.primitives.indexing.scatter import scatter_max, scatter_min, scatter_mul
 from jxkernel.primitives.shape.reshape import expand_dims
 from jxkernel.primitives.sharding.constraints import asked_sharding, with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
@@ -154,7 +155,7 @@ def _number_of_segments(name: str, segment_ids: Any, ids: Any) -> int:
 
 
 def segment_sum(
-    data: Any,
+    data: ArrayLike,
     segment_ids: Any,
     num_segments: int | None = None,
     indices_are_sorted: bool = False,

@@ -31,6 +31,7 @@ from jxkernel.primitives.arguments import sequence
 from jxkernel.primitives.elementwise.complex import complex as with_parts
 from jxkernel.primitives.elementwise.select import select as selected
 from jxkernel.primitives.elementwise.select import select_n
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["choose", "nan_to_num", "select", "where"]
 
@@ -50,9 +51,9 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def where(
-    condition: Any,
-    x: Any = None,
-    y: Any = None,
+    condition: ArrayLike,
+    x: ArrayLike | None = None,
+    y: ArrayLike | None = None,
     /,
     *,
     size: int | None = None,
@@ -170,7 +171,7 @@ def _chosen(a: Any, choices: Sequence[Any], mode: str) -> Any:
 
 @fused(static=("copy",))
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """Return an array with NaN and infinities replaced.
 

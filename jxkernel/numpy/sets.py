@@ -30,6 +30,7 @@ from jxkernel.numpy.sorting import argsort, lexsort, searchsorted, sort
 from jxkernel.numpy.taking import nonzero, take
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.primitives.arguments import canonical_axis, whole_number
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "intersect1d",
@@ -269,7 +270,7 @@ def _contained(element: Any, test: Any) -> Any:
 
 
 def isin(
-    element: Any,
+    element: ArrayLike,
     test_elements: Any,
     assume_unique: bool = False,
     invert: bool = False,
@@ -328,7 +329,9 @@ def _flat_pair(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
     return asarray(first), asarray(second)
 
 
-def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+def union1d(
+    ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: Any = None
+) -> Any:
     """Return the distinct elements of two arrays together, sorted.
 
     Args:
@@ -346,7 +349,7 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
 
 def setdiff1d(
-    ar1: Any,
+    ar1: ArrayLike,
     ar2: Any,
     assume_unique: bool = False,
     *,
@@ -385,8 +388,8 @@ def _distinct(x: Any) -> tuple[Any, Any]:
 
 
 def setxor1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     *,
     size: int | None = None,
@@ -432,8 +435,8 @@ def _exclusive(first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def intersect1d(
-    ar1: Any,
-    ar2: Any,
+    ar1: ArrayLike,
+    ar2: ArrayLike,
     assume_unique: bool = False,
     return_indices: bool = False,
     *,

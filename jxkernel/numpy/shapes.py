@@ -31,6 +31,7 @@ from jxkernel.primitives.arguments import (
 from jxkernel.primitives.shape import reshape as ops
 from jxkernel.primitives.shape.transpose import transpose as permuted
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "atleast_1d",
@@ -129,7 +130,12 @@ def _reshaped(a: Any, sizes: tuple[int, ...], order: str) -> Any:
 
 
 def reshape(
-    a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
+    a: ArrayLike,
+    shape: Any,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return the elements of an array in another shape.
 
@@ -177,7 +183,7 @@ def _squeezed(a: Any, axis: tuple[int, ...]) -> Any:
     return ops.squeeze(a, axis)
 
 
-def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
+def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Any:
     """Return an array without axes of size 1.
 
     Args:
@@ -203,7 +209,7 @@ def _expanded(a: Any, axis: tuple[int, ...]) -> Any:
     return ops.expand_dims(a, axis)
 
 
-def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Any:
     """Return an array with axes of size 1 put in.
 
     Args:
@@ -226,7 +232,7 @@ def _transposed(a: Any, axes: tuple[int, ...]) -> Any:
     return permuted(a, axes)
 
 
-def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     """Return an array with its axes permuted.
 
     Args:
@@ -251,7 +257,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     return _transposed(a, order)
 
 
-def permute_dims(a: Any, /, axes: Sequence[int]) -> Any:
+def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Any:
     """Return an array with its axes permuted, as ``transpose`` does; the order must be given.
 
     Args:
@@ -323,7 +329,7 @@ def _moved(a: Any, source: Any, destination: Any) -> Any:
     return permuted(a, tuple(order))
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Any:
     """Return an array with one axis moved before another.
 
     Args:
@@ -396,7 +402,7 @@ def fliplr(m: Any) -> Any:
     return flip(m, 1)
 
 
-def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Return an array turned by 90 degrees in a plane.
 
     Args:
@@ -430,7 +436,7 @@ def _broadcast(a: Any, sizes: tuple[int, ...]) -> Any:
     return broadcast_to_shape(a, sizes)
 
 
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> Any:
     """Return an array repeated to a shape, axes matched from the last.
 
     Args:

@@ -34,6 +34,7 @@ from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction.sort import sort as sorted_along
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import rev
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "argpartition",
@@ -67,7 +68,7 @@ def _sorted(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
 
 
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     *,
     kind: None = None,
@@ -178,7 +179,7 @@ def lexsort(keys: Any, axis: int = -1, *, batch_size: int = 16) -> Any:
     return _lexsorted(parts, canonical_axis("lexsort", axis, parts[0].ndim), batch_size)
 
 
-def partition(a: Any, kth: int, axis: int = -1) -> Any:
+def partition(a: ArrayLike, kth: int, axis: int = -1) -> Any:
     """Return an array with the element of a rank in its place, lesser before, greater after.
 
     Args:
@@ -266,8 +267,8 @@ def _searched(a: Any, v: Any, side: str) -> Any:
 
 
 def searchsorted(
-    a: Any,
-    v: Any,
+    a: ArrayLike,
+    v: ArrayLike,
     side: str = "left",
     sorter: Any = None,
     *,

@@ -30,6 +30,7 @@ from jxkernel.numpy.reductions import along, reduced_axes
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import broadcast_to, expand_dims, reshape, transpose
 from jxkernel.numpy.sorting import searchsorted
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "average",
@@ -44,7 +45,7 @@ Axis = int | Sequence[int] | None
 
 
 def average(
-    a: Any,
+    a: ArrayLike,
     axis: Axis = None,
     weights: Any = None,
     returned: bool = False,
@@ -247,10 +248,10 @@ def _interpolated(
 
 def interp(
     x: Any,
-    xp: Any,
+    xp: ArrayLike,
     fp: Any,
     left: Any = None,
-    right: Any = None,
+    right: ArrayLike | None = None,
     period: Any = None,
 ) -> Any:
     """Return values between given points by straight lines.

@@ -42,7 +42,7 @@ from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import expand_dims
 from jxkernel.primitives.sharding.constraints import with_out_sharding
-from jxkernel.runtime import ArrayImpl, value_of
+from jxkernel.runtime import ArrayImpl, ArrayLike, value_of
 
 __all__ = [
     "argwhere",
@@ -63,8 +63,8 @@ cumsum = late_function("jxkernel.primitives.reduction.cumulative", "cumsum")
 
 
 def take(
-    a: Any,
-    indices: Any,
+    a: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = None,
     out: None = None,
     mode: str | None = None,
@@ -163,8 +163,8 @@ def _along(arr: Any, indices: Any, fill_value: Any, axis: int, mode: str, wrap: 
 
 
 def take_along_axis(
-    arr: Any,
-    indices: Any,
+    arr: ArrayLike,
+    indices: ArrayLike,
     axis: int | None = -1,
     mode: str | None = None,
     fill_value: Any = None,
@@ -304,7 +304,7 @@ def unravel(flat: Any, shape: tuple[int, ...]) -> list[Any]:
     return places
 
 
-def known_now(name: str, a: Any, length: str | None = "size") -> Any:
+def known_now(name: str, a: ArrayLike, length: str | None = "size") -> Any:
     """Return an array's data now.
 
     Args:
@@ -325,7 +325,7 @@ def known_now(name: str, a: Any, length: str | None = "size") -> Any:
     return np.asarray(stop_gradient(a) if isinstance(a, Tracer) else a)
 
 
-def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
     """Return the positions of the nonzero elements, an array for each axis.
 
     Args:

@@ -24,7 +24,7 @@ from jxkernel.primitives.sharding.constraints import (
     with_out_sharding,
     with_sums_moved,
 )
-from jxkernel.runtime import ArrayImpl, place
+from jxkernel.runtime import ArrayImpl, ArrayLike, place
 
 __all__ = ["beside_committed", "broadcasted_iota", "empty", "full", "full_like", "iota", "iota_p"]
 
@@ -111,7 +111,7 @@ iota_p.define(
 
 
 def full(
-    shape: int | Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None
+    shape: int | Sequence[int], fill_value: ArrayLike, dtype: Any = None, *, sharding: Any = None
 ) -> Any:
     """Return a scalar repeated over a shape.
 
@@ -158,7 +158,7 @@ def _scalar_of(value: Any, dtype: Any) -> Any:
 
 def full_like(
     x: Any,
-    fill_value: Any,
+    fill_value: ArrayLike,
     dtype: Any = None,
     shape: Sequence[int] | None = None,
     sharding: Any = None,

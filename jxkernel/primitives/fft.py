@@ -25,6 +25,7 @@ from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.structural import linear_jvp
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["FftType", "fft", "fft_p"]
 
@@ -51,7 +52,7 @@ _COMPLEX_OF = {"float32": np.dtype(np.complex64), "float64": np.dtype(np.complex
 _REAL_OF = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
 
 
-def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
+def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """Return the discrete Fourier transform of an array over its last axes.
 
     Args:

@@ -26,6 +26,7 @@ from jxkernel.primitives.shape.broadcast import batch_to_front, broadcast_in_dim
 from jxkernel.primitives.shape.structural import example_ndim, front, weak_as_operands
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import asked_sharding, reshard_to
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "RandomAlgorithm",
@@ -312,7 +313,7 @@ rng_bit_generator_p.define(transpose=Undefined("it is not linear in any operand"
 rng_uniform_p = Primitive("rng_uniform").define(sharding=rules.whole)
 
 
-def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
+def rng_uniform(a: Any, b: ArrayLike, shape: Sequence[int]) -> Any:
     """Return numbers drawn evenly from ``[a, b)`` by XLA's generator, whose state is hidden.
 
     Each call, and each run of a compiled one, draws anew, and nothing can repeat a draw:

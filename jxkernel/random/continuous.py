@@ -30,6 +30,7 @@ from jxkernel.primitives.shape.broadcast import reduce_sum
 from jxkernel.random.drawing import float_dtype, joint_shape, uniform_floats
 from jxkernel.random.generators import GENERATORS
 from jxkernel.random.keys import checked_key_data
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "cauchy",
@@ -383,8 +384,8 @@ _draw_triangular = drawing_with("triangular", _triangular)
 
 def truncated_normal(
     key: Any,
-    lower: Any,
-    upper: Any,
+    lower: ArrayLike,
+    upper: ArrayLike,
     shape: Any = None,
     dtype: Any = None,
     *,
@@ -434,7 +435,7 @@ def rayleigh(
 
 
 def pareto(
-    key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any, b: ArrayLike, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
     """Return random numbers of the Pareto distribution of density b / x^(b+1) for x ≥ 1.
 
@@ -454,7 +455,7 @@ def pareto(
 
 
 def weibull_min(
-    key: Any, scale: Any, concentration: Any, shape: Any = None, dtype: Any = None
+    key: Any, scale: Any, concentration: ArrayLike, shape: Any = None, dtype: Any = None
 ) -> Any:
     """Return random numbers of the Weibull distribution.
 
@@ -533,7 +534,7 @@ def double_sided_maxwell(
 
 
 def wald(
-    key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any, mean: ArrayLike, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
     """Return random numbers of the inverse Gaussian distribution of a mean and scale 1.
 

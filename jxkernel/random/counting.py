@@ -25,6 +25,7 @@ from jxkernel.random.drawing import float_dtype, joint_shape
 from jxkernel.random.generators import GENERATORS
 from jxkernel.random.keys import checked_key_data
 from jxkernel.random.rejection import binomial_numbers, poisson_numbers, rounded_poisson_numbers
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["binomial", "multinomial", "poisson"]
 
@@ -92,7 +93,7 @@ def _binomial(key_data: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any
     return binomial_numbers(key_data, name, n, p)
 
 
-def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def binomial(key: Any, n: ArrayLike, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Return numbers of successes in ``n`` trials, as floats.
 
     Args:
@@ -143,7 +144,7 @@ def _multinomial(
 
 
 def multinomial(
-    key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
+    key: Any, n: ArrayLike, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
 ) -> Any:
     """Return how often each category comes in ``n`` draws, as floats where not asked otherwise.
 

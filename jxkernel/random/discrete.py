@@ -33,6 +33,7 @@ from jxkernel.primitives.reduction.reduce import argmax
 from jxkernel.random.continuous import fine_gumbel, finely, several, standard_gumbel
 from jxkernel.random.drawing import joint_shape, random_bits, uniform_floats
 from jxkernel.random.keys import checked_key_data
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "bernoulli",
@@ -195,7 +196,7 @@ def randint(
     key: Any,
     shape: int | Sequence[int],
     minval: Any,
-    maxval: Any,
+    maxval: ArrayLike,
     dtype: Any = None,
     *,
     out_sharding: Any = None,

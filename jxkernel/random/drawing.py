@@ -27,6 +27,7 @@ from jxkernel.primitives.elementwise.convert import bitcast_convert_type
 from jxkernel.primitives.elementwise.identity import materialize
 from jxkernel.random.generators import GENERATORS
 from jxkernel.random.keys import checked_key_data
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["bits", "float_dtype", "joint_shape", "random_bits", "uniform", "uniform_floats"]
 
@@ -146,7 +147,7 @@ def uniform(
     shape: int | Sequence[int] = (),
     dtype: Any = None,
     minval: Any = 0.0,
-    maxval: Any = 1.0,
+    maxval: ArrayLike = 1.0,
     *,
     out_sharding: Any = None,
 ) -> Any:

@@ -28,6 +28,7 @@ from jxkernel.random.continuous import (
 from jxkernel.random.drawing import float_dtype
 from jxkernel.random.keys import checked_key_data
 from jxkernel.random.rejection import gamma_numbers
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "beta",
@@ -272,7 +273,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
 
 def generalized_normal(
     key: Any,
-    p: Any,
+    p: ArrayLike,
     shape: int | Sequence[int] = (),
     dtype: Any = None,
     *,

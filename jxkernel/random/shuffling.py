@@ -27,6 +27,7 @@ from jxkernel.random.discrete import randint
 from jxkernel.random.drawing import random_bits, uniform
 from jxkernel.random.generators import GENERATORS
 from jxkernel.random.keys import checked_key_data
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["choice", "permutation"]
 
@@ -53,7 +54,7 @@ def _shuffled(key_data: Any, x: Any, name: str, axis: int) -> Any:
 
 
 def permutation(
-    key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None
+    key: Any, x: ArrayLike, axis: int = 0, independent: bool = False, *, out_sharding: Any = None
 ) -> Any:
     """Return the elements of an array, or the integers below a number, in random order.
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from jxkernel._jaxlib import Device
 from jxkernel.runtime.arrays import (
+    AnyArray,
     Array,
     ArrayImpl,
+    ArrayLike,
     array_from_host,
     as_device_array,
     block_until_ready,
@@ -73,8 +75,10 @@ from jxkernel.runtime.topology import (
 )
 
 __all__ = [
+    "AnyArray",
     "Array",
     "ArrayImpl",
+    "ArrayLike",
     "Backend",
     "Device",
     "Shard",

@@ -8,10 +8,11 @@ methods are attached by the numerical API (the ``install_operators`` port).
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -36,8 +37,10 @@ from jxkernel.sharding.named import SingleDeviceSharding, is_single
 from jxkernel.source import current_user_frame
 
 __all__ = [
+    "AnyArray",
     "Array",
     "ArrayImpl",
+    "ArrayLike",
     "array_from_host",
     "as_device_array",
     "block_until_ready",
@@ -89,6 +92,18 @@ class Array(metaclass=_ArrayMeta):
 
     def __init__(self) -> None:
         raise TypeError("Array cannot be made directly: use jxkernel.numpy.array(...)")
+
+
+AnyArray: TypeAlias = Array | np.ndarray | np.bool | np.number | bool | int | float | complex
+"""What functions take where they want an array; no lists.  Each part is a class."""
+
+if TYPE_CHECKING:
+    ArrayLike: TypeAlias = AnyArray | Tracer
+else:
+    # So that signatures show a name in place of eight classes; Python 3.11 cannot name a type.
+    _named = getattr(typing, "TypeAliasType", lambda name, type: type)
+    ArrayLike = _named("ArrayLike", AnyArray)
+"""The same, in annotations: a traced value stands for an array, too."""
 
 
 def _aval(array: Any) -> ShapedArray:

@@ -19,6 +19,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, inexact_dtype
 from jxkernel.primitives.arguments import canonical_axes, whole_numbers
 from jxkernel.primitives.elementwise.complex import complex as with_parts
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["dct", "dctn", "idct", "idctn"]
 
@@ -106,7 +107,7 @@ def _over_several(name: str, x: Any, type: int, s: Any, axes: Any, norm: str | N
 
 
 def dct(
-    x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
+    x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
 ) -> Any:
     """Return the discrete cosine transform along an axis: 2 Σ x_m cos(πk(2m + 1) / 2n).
 
@@ -149,7 +150,7 @@ def idct(
 
 
 def dctn(
-    x: Any,
+    x: ArrayLike,
     type: int = 2,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,

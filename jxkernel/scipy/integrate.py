@@ -3,11 +3,12 @@
 from typing import Any
 
 from jxkernel import numpy as jnp
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["trapezoid"]
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: Any, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Return the integral of samples by the trapezoidal rule.
 
     Args:

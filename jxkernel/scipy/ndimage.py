@@ -8,6 +8,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["map_coordinates"]
 
@@ -81,7 +82,11 @@ def _sampled(input: Any, coordinates: Any, cval: Any, order: int, mode: str) -> 
 
 
 def map_coordinates(
-    input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0
+    input: ArrayLike,
+    coordinates: Sequence[Any],
+    order: int,
+    mode: str = "constant",
+    cval: Any = 0.0,
 ) -> Any:
     """Return an array's values at coordinates between its elements.
 

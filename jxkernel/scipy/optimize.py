@@ -12,6 +12,7 @@ from jxkernel.api.derivatives.autodiff import value_and_grad
 from jxkernel.core.filtering import filtered
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype
 from jxkernel.primitives.elementwise.complex import complex as with_parts
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["OptimizeResults", "minimize"]
 
@@ -293,7 +294,7 @@ def _joined(parts: Any) -> Any:
 @filtered
 def minimize(
     fun: Callable[..., Any],
-    x0: Any,
+    x0: ArrayLike,
     args: tuple[Any, ...] = (),
     *,
     method: str,

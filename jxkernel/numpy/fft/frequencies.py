@@ -12,6 +12,7 @@ from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
 from jxkernel.numpy.rolling import roll
 from jxkernel.primitives.arguments import canonical_axes, listed, whole_number
 from jxkernel.primitives.elementwise.arithmetic import div
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
 
@@ -73,7 +74,7 @@ def _rolled(name: str, x: Any, axes: int | Sequence[int] | None, back: bool) -> 
     return roll(x, [-(-aval.shape[a] // 2) if back else aval.shape[a] // 2 for a in found], found)
 
 
-def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Any:
     """Return a transform with the frequency 0 moved to the middle.
 
     Args:

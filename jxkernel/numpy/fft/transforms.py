@@ -23,6 +23,7 @@ from jxkernel.primitives.fft import FftType
 from jxkernel.primitives.fft import fft as transform
 from jxkernel.primitives.indexing.slicing import pad, slice_in_dim
 from jxkernel.primitives.linalg.lapack import real_dtype
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "fft",
@@ -181,7 +182,7 @@ def _planar(
 # ---------------------------------------------------------------- one axis
 
 
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Return the discrete Fourier transform along an axis.
 
     Args:
@@ -216,7 +217,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     return _along("ifft", a, n, axis, norm, FftType.IFFT)
 
 
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Return the first half of the transform of real numbers along an axis.
 
     Args:
@@ -240,7 +241,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     return _along("rfft", a, n, axis, norm, FftType.RFFT)
 
 
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Return the real numbers whose ``rfft`` is given.
 
     Args:
@@ -266,7 +267,7 @@ def _swapped(norm: Any) -> Any:
     return _SWAPPED.get(norm, norm) if norm is None or isinstance(norm, str) else norm
 
 
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Return the real transform of a signal with Hermitian symmetry, of which half is given.
 
     Args:
@@ -367,7 +368,7 @@ def irfft2(
 
 
 def fftn(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str | None = None,
@@ -411,7 +412,7 @@ def ifftn(
 
 
 def rfftn(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str | None = None,
@@ -437,7 +438,7 @@ def rfftn(
 
 
 def irfftn(
-    a: Any,
+    a: ArrayLike,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: str | None = None,

@@ -15,6 +15,7 @@ from jxkernel.primitives.linalg import cholesky as solving
 from jxkernel.primitives.linalg import eig as general
 from jxkernel.primitives.linalg import eigh as spectral
 from jxkernel.primitives.linalg import qr as orthogonal
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"]
 
@@ -49,7 +50,7 @@ class SVDResult(NamedTuple):
 
 
 @fused(static=("upper", "symmetrize_input"))
-def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """Return the triangular factors l of Hermitian positive definite matrices a = l lᴴ.
 
     Args:
@@ -81,7 +82,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
 
 
 @fused
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Return the eigenvalues and right eigenvectors of square matrices.
 
     Args:
@@ -133,7 +134,7 @@ def _lower(name: str, UPLO: str | None) -> bool:
 
 
 @fused(static=("UPLO", "symmetrize_input"))
-def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Return the eigenvalues and eigenvectors of Hermitian matrices.
 
     Args:
@@ -181,7 +182,7 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 
 
 @fused(static=("mode",))
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Return the factors of a = q r, q with orthonormal columns and r upper triangular.
 
     Args:
@@ -218,7 +219,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 @fused(static=("full_matrices", "compute_uv", "hermitian", "subset_by_index"), normalized=True)
 def svd(
-    a: Any,
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,

@@ -28,6 +28,7 @@ from jxkernel.primitives.linalg.eigh import svd
 from jxkernel.primitives.linalg.lu import lu
 from jxkernel.primitives.linalg.matrix import diagonal, identity_like, lower_part, swapped
 from jxkernel.primitives.linalg.qr import geqrf
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["det", "slogdet"]
 
@@ -102,7 +103,7 @@ def _adjugate_by_singular_values(x: Any) -> Any:
 
 
 @fused
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Any:
     """Return the determinants of square matrices.
 
     Args:
@@ -190,7 +191,7 @@ _slogdet_by_qr.defjvp(_slogdet_rule(_slogdet_by_qr))
 
 
 @fused(static=("method",))
-def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
     """Return the sign and the logarithm of the absolute value of determinants.
 
     Args:

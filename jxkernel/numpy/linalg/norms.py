@@ -26,6 +26,7 @@ from jxkernel.numpy.reductions import sum as total
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import expand_dims, moveaxis
 from jxkernel.primitives.elementwise.exponential import sqrt
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]
 
@@ -82,7 +83,7 @@ def _of_matrices(name: str, x: Any, ord: Any, axes: tuple[int, ...], keepdims: b
 
 @fused(static=("ord", "axis", "keepdims"), normalized=True)
 def norm(
-    x: Any,
+    x: ArrayLike,
     ord: int | str | float | None = None,
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
@@ -143,7 +144,7 @@ def _vector_norm(x: Any, axis: tuple[int, ...] | None, keepdims: bool, ord: Any)
 
 
 def vector_norm(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
     axis: int | Sequence[int] | None = None,
@@ -176,7 +177,7 @@ def vector_norm(
 
 
 @fused(static=("keepdims", "ord"), normalized=True)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: str | int = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: str | int = "fro") -> Any:
     """Return norms of matrices, over the last two axes.
 
     Args:
@@ -260,7 +261,7 @@ def _rank(x: Any, tolerance: Any, hermitian: bool, absolute: bool) -> Any:
     )
 
 
-def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+def matrix_rank(M: ArrayLike, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
     """Return the ranks of matrices: how many singular values are not 0.
 
     Args:

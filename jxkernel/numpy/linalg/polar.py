@@ -24,6 +24,7 @@ from jxkernel.primitives.linalg.cholesky import cholesky, triangular_solve
 from jxkernel.primitives.linalg.eigh import eigh
 from jxkernel.primitives.linalg.matrix import identity_like
 from jxkernel.primitives.linalg.qr import qr
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["polar_by_values", "qdwh"]
 
@@ -100,7 +101,7 @@ def _decomposed_jvp(eps: float, steps: int, primals: Any, tangents: Any) -> tupl
 
 
 def qdwh(
-    x: Any,
+    x: ArrayLike,
     *,
     is_hermitian: bool = False,
     max_iterations: int | None = None,

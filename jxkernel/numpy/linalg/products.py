@@ -18,6 +18,7 @@ from jxkernel.numpy.linalg.solutions import inv
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape
 from jxkernel.numpy.shapes import matrix_transpose
 from jxkernel.primitives.arguments import sequence, whole_number
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "cross",
@@ -74,8 +75,8 @@ def tensordot(
 
 
 def vecdot(
-    x1: Any,
-    x2: Any,
+    x1: ArrayLike,
+    x2: ArrayLike,
     /,
     *,
     axis: int = -1,
@@ -104,7 +105,7 @@ def vecdot(
     )
 
 
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """Return the matrix of products of the elements of two vectors.
 
     Args:
@@ -125,7 +126,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
     return contractions.outer(x1, x2)
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
     """Return the cross products of vectors of three elements.
 
     Args:
@@ -143,7 +144,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return cross_products.cross(x1, x2, axis=axis)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     """Return the diagonals of matrices.
 
     Args:
@@ -161,7 +162,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return matrices.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """Return the sums of diagonals of matrices.
 
     Args:
@@ -196,7 +197,7 @@ def _power(a: Any, n: int) -> Any:
     return result
 
 
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Any:
     """Return square matrices to a whole power, by squaring.
 
     Args:

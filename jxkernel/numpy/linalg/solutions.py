@@ -36,6 +36,7 @@ from jxkernel.numpy.shapes import moveaxis, reshape
 from jxkernel.primitives.arguments import canonical_axes, whole_number
 from jxkernel.primitives.linalg.lu import lu, lu_solve
 from jxkernel.primitives.linalg.matrix import identity_like
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["inv", "lstsq", "pinv", "solve", "solve_factored", "tensorinv", "tensorsolve"]
 
@@ -65,7 +66,7 @@ def solve_matrices(a: Any, b: Any) -> Any:
 
 
 @fused
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the solution x of a x = b.
 
     Args:
@@ -101,7 +102,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 @fused
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Any:
     """Return the inverses of square matrices; to solve systems, ``solve`` is better.
 
     Args:
@@ -147,7 +148,7 @@ def _least_squares(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def lstsq(
-    a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False
+    a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Any, Any, Any, Any]:
     """Return the x of least norm among those that make the length of a x - b least.
 
@@ -231,7 +232,7 @@ def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
     return _pseudo_inverse(x, cast(rtol, part) + zeros((), part))
 
 
-def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+def pinv(a: ArrayLike, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
     """Return the pseudo-inverses of matrices (Moore and Penrose).
 
     Args:
@@ -264,7 +265,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
 # ---------------------------------------------------------------- tensors
 
 
-def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: tuple[int, ...] | None = None) -> Any:
     """Return the x of which ``tensordot(a, x, x.ndim)`` is b.
 
     Args:
@@ -299,7 +300,7 @@ def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
     return reshape(solve(reshape(a, (size, size)), reshape(b, (size,))), rest)
 
 
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Any:
     """Return the inverse of an array for ``tensordot`` over its first axes.
 
     Args:

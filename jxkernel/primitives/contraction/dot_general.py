@@ -31,6 +31,7 @@ from jxkernel.primitives.shape.structural import joint_weak_type, multilinear_jv
 from jxkernel.primitives.shape.transpose import inverse_permutation, transpose
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import redivided, with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
 
@@ -60,8 +61,8 @@ def _numbers(given: Any) -> Any:
 
 
 def dot_general(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     dimension_numbers: Any,
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,

@@ -26,6 +26,7 @@ from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.primitives.shape.transpose import move_axis, transpose
 from jxkernel.primitives.sharding.constraints import with_out_sharding
 from jxkernel.records import record
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general", "scaled_dot"]
 
@@ -93,8 +94,8 @@ def ragged_dot(
 
 
 def ragged_dot_general(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     group_sizes: Any,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
     precision: PrecisionLike = None,
@@ -224,8 +225,8 @@ def _by_group(x: Any, group_sizes: Any, axes: tuple[int, ...]) -> Any:
 
 
 def scaled_dot(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     *,
     lhs_scale: Any = None,
     rhs_scale: Any = None,

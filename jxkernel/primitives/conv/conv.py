@@ -41,6 +41,7 @@ from jxkernel.primitives.shape.structural import (
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["conv", "conv_general_dilated", "conv_general_dilated_p", "conv_with_general_padding"]
 
@@ -123,8 +124,8 @@ def spatial_padding(name: str, padding: Any, count: int) -> Pads:
 
 
 def conv_general_dilated(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     lhs_dilation: Sequence[int] | None = None,

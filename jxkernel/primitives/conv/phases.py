@@ -23,6 +23,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.primitives.conv.conv_numbers import ConvDimensionNumbers
 from jxkernel.records import record
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["has_phases", "lower_phases"]
 
@@ -79,7 +80,7 @@ class _Axis:
         return cls(first, length, padding, not length or min(padding) <= -size)
 
 
-def lower_phases(context: Any, x: Any, y: Any, window: Any, convolve: Convolve) -> Any:
+def lower_phases(context: Any, x: ArrayLike, y: ArrayLike, window: Any, convolve: Convolve) -> Any:
     """Append a convolution for each phase, and their results in turn.
 
     Args:

@@ -25,6 +25,7 @@ from jxkernel.primitives.reduction.reduce import greatest, least
 from jxkernel.primitives.shape.broadcast import accumulation_dtype, instantiate
 from jxkernel.primitives.shape.structural import front, linear_jvp, zero_cotangents
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "reduce_window_max",
@@ -246,7 +247,7 @@ reduce_window_sum_p = _reduction("reduce_window_sum", (np.number,), "stablehlo.a
 
 
 def reduce_window_sum(
-    operand: Any,
+    operand: ArrayLike,
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
     padding: str | Sequence[tuple[int, int]] = "VALID",

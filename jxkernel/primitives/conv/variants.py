@@ -18,6 +18,7 @@ from jxkernel.primitives.conv.conv_numbers import (
 )
 from jxkernel.primitives.shape.reshape import rev
 from jxkernel.primitives.shape.transpose import transpose
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["conv_general_dilated_local", "conv_general_dilated_patches", "conv_transpose"]
 
@@ -29,8 +30,8 @@ _CHANNELS_LAST = {
 
 
 def conv_transpose(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     rhs_dilation: Sequence[int] | None = None,
@@ -160,8 +161,8 @@ def conv_general_dilated_patches(
 
 
 def conv_general_dilated_local(
-    lhs: Any,
-    rhs: Any,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
     window_strides: Sequence[int],
     padding: str | Sequence[tuple[int, int]],
     filter_shape: Sequence[int],

@@ -33,6 +33,7 @@ from jxkernel.primitives.elementwise.rounding import ceil, floor
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "add",
@@ -78,7 +79,7 @@ neg_p = unary(
 )
 
 
-def neg(x: Any) -> Any:
+def neg(x: ArrayLike) -> Any:
     """Return -x for any numeric dtype; integers wrap.  Linear.  StableHLO ``negate``.
 
     Args:
@@ -115,7 +116,7 @@ add_p = nary(
 )
 
 
-def add(x: Any, y: Any) -> Any:
+def add(x: ArrayLike, y: ArrayLike) -> Any:
     """Return x + y; integers wrap, booleans are or-ed.  Linear.  StableHLO ``add``.
 
     Args:
@@ -148,7 +149,7 @@ sub_p = nary(
 )
 
 
-def sub(x: Any, y: Any) -> Any:
+def sub(x: Any, y: ArrayLike) -> Any:
     """Return x - y; integers wrap.  Linear.  StableHLO ``subtract``.
 
     Args:
@@ -177,7 +178,7 @@ mul_p = nary(
 )
 
 
-def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+def mul(x: Any, y: ArrayLike, *, out_dtype: Any = None) -> Any:
     """Return x · y; integers wrap, booleans are and-ed.  Bilinear.  StableHLO ``multiply``.
 
     Args:
@@ -233,7 +234,7 @@ div_p = nary(
 )
 
 
-def div(x: Any, y: Any) -> Any:
+def div(x: ArrayLike, y: ArrayLike) -> Any:
     """Return x / y; integers round toward zero.
 
     Args:
@@ -256,7 +257,7 @@ def div(x: Any, y: Any) -> Any:
     return bind_binary(div_p, x, y)
 
 
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: ArrayLike) -> Any:
     """Return 1 / x, for floating and complex dtypes.
 
     Args:
@@ -297,7 +298,7 @@ rem_p = nary(
 )
 
 
-def rem(x: Any, y: Any) -> Any:
+def rem(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the remainder of x / y with the sign of x, for real dtypes.
 
     Args:
@@ -329,7 +330,7 @@ square_p = unary(
 )
 
 
-def square(x: Any) -> Any:
+def square(x: ArrayLike) -> Any:
     """Return x · x; integers wrap.  The derivative is 2x.  StableHLO ``multiply``.
 
     Args:
@@ -366,7 +367,7 @@ one_minus_square_p = unary(
 )
 
 
-def one_minus_square(x: Any) -> Any:
+def one_minus_square(x: ArrayLike) -> Any:
     """Return 1 - x² as (1 + x) (1 - x), which keeps its digits where x is near ±1.
 
     Args:
@@ -399,7 +400,7 @@ mulhi_p = nary(
 )
 
 
-def mulhi(x: Any, y: Any, /) -> Any:
+def mulhi(x: ArrayLike, y: ArrayLike, /) -> Any:
     """Return the upper half of the bits of the exact product of integers.  CHLO ``mulhi``.
 
     Args:
@@ -501,7 +502,7 @@ max_p = nary(
 )
 
 
-def max(x: Any, y: Any) -> Any:
+def max(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the greater of x and y: NaN if either is; complex numbers order lexicographically.
 
     Args:
@@ -530,7 +531,7 @@ min_p = nary(
 )
 
 
-def min(x: Any, y: Any) -> Any:
+def min(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the lesser of x and y: NaN if either is; complex numbers order lexicographically.
 
     Args:
@@ -563,7 +564,7 @@ clamp_p = nary(
 )
 
 
-def clamp(min: Any, x: Any, max: Any) -> Any:
+def clamp(min: Any, x: ArrayLike, max: ArrayLike) -> Any:
     """Return x, or the bound ``min`` or ``max`` that it lies beyond; NaN if any is.
 
     Args:

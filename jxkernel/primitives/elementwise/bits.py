@@ -14,6 +14,7 @@ from jxkernel.primitives.elementwise.families import (
     unary,
 )
 from jxkernel.primitives.reference import untyped_numpy
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "and_p",
@@ -50,7 +51,7 @@ or_p = nary("or", _PAIR, lower="stablehlo.or", reference=np.bitwise_or, jvp=ZERO
 xor_p = nary("xor", _PAIR, lower="stablehlo.xor", reference=np.bitwise_xor, jvp=ZERO_DERIVATIVE)
 
 
-def bitwise_not(x: Any) -> Any:
+def bitwise_not(x: ArrayLike) -> Any:
     """Return x with every bit flipped; the negation of booleans.  StableHLO ``not``.
 
     Args:
@@ -66,7 +67,7 @@ def bitwise_not(x: Any) -> Any:
     return not_p.bind(x)
 
 
-def bitwise_and(x: Any, y: Any) -> Any:
+def bitwise_and(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the bits set in both x and y, of booleans or integers.  StableHLO ``and``.
 
     Args:
@@ -84,7 +85,7 @@ def bitwise_and(x: Any, y: Any) -> Any:
     return bind_binary(and_p, x, y)
 
 
-def bitwise_or(x: Any, y: Any) -> Any:
+def bitwise_or(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the bits set in x or y, of booleans or integers.  StableHLO ``or``.
 
     Args:
@@ -102,7 +103,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
     return bind_binary(or_p, x, y)
 
 
-def bitwise_xor(x: Any, y: Any) -> Any:
+def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the bits set in one of x and y, of booleans or integers.  StableHLO ``xor``.
 
     Args:
@@ -164,7 +165,7 @@ shift_right_arithmetic_p = _shift(
 )
 
 
-def shift_left(x: Any, y: Any) -> Any:
+def shift_left(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the bits of x moved y places up; 0 if y is negative or too far.
 
     Args:
@@ -184,7 +185,7 @@ def shift_left(x: Any, y: Any) -> Any:
     return bind_binary(shift_left_p, x, y)
 
 
-def shift_right_logical(x: Any, y: Any) -> Any:
+def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the bits of x moved y places down, zeros following; 0 if y is negative or too far.
 
     Args:
@@ -204,7 +205,7 @@ def shift_right_logical(x: Any, y: Any) -> Any:
     return bind_binary(shift_right_logical_p, x, y)
 
 
-def shift_right_arithmetic(x: Any, y: Any) -> Any:
+def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the bits of x moved y places down, the highest bit repeated, of unsigned x too.
 
     Args:
@@ -241,7 +242,7 @@ population_count_p = unary(
 )
 
 
-def population_count(x: Any) -> Any:
+def population_count(x: ArrayLike) -> Any:
     """Return how many bits of x are set, in the dtype of x.  StableHLO ``popcnt``.
 
     Args:
@@ -273,7 +274,7 @@ clz_p = unary(
 )
 
 
-def clz(x: Any) -> Any:
+def clz(x: ArrayLike) -> Any:
     """Return how many leading bits of x are zero, in its dtype.
 
     Args:

@@ -26,6 +26,7 @@ from jxkernel.primitives.elementwise.families import (
 from jxkernel.primitives.elementwise.select import select_n
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim, reduce_sum
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "comparison_kind",
@@ -107,7 +108,7 @@ lt_to_p = _comparison("lt_to", ORDERED, "LT", _by_total_order(np.less), total_or
 le_to_p = _comparison("le_to", ORDERED, "LE", _by_total_order(np.less_equal), total_order=True)
 
 
-def eq(x: Any, y: Any) -> Any:
+def eq(x: ArrayLike, y: ArrayLike) -> Any:
     """Return whether x = y, for any dtype; NaN equals nothing.  StableHLO ``compare``.
 
     Args:
@@ -143,7 +144,7 @@ def _different_words(name: str, x: ExtendedArray, y: ExtendedArray) -> Any:
     return reduce_sum(select_n(differ, np.int32(0), np.int32(1)), axes=(len(shape),))
 
 
-def ne(x: Any, y: Any) -> Any:
+def ne(x: ArrayLike, y: ArrayLike) -> Any:
     """Return whether x ≠ y, for any dtype; true for NaN.  StableHLO ``compare``.
 
     Args:
@@ -163,7 +164,7 @@ def ne(x: Any, y: Any) -> Any:
     return bind_binary(ne_p, x, y)
 
 
-def lt(x: Any, y: Any) -> Any:
+def lt(x: ArrayLike, y: ArrayLike) -> Any:
     """Return whether x < y, for real and boolean dtypes; false for NaN.  StableHLO ``compare``.
 
     Args:
@@ -181,7 +182,7 @@ def lt(x: Any, y: Any) -> Any:
     return bind_binary(lt_p, x, y)
 
 
-def le(x: Any, y: Any) -> Any:
+def le(x: ArrayLike, y: ArrayLike) -> Any:
     """Return whether x ≤ y, for real and boolean dtypes; false for NaN.  StableHLO ``compare``.
 
     Args:
@@ -199,7 +200,7 @@ def le(x: Any, y: Any) -> Any:
     return bind_binary(le_p, x, y)
 
 
-def gt(x: Any, y: Any) -> Any:
+def gt(x: ArrayLike, y: ArrayLike) -> Any:
     """Return whether x > y, for real and boolean dtypes; false for NaN.  StableHLO ``compare``.
 
     Args:
@@ -217,7 +218,7 @@ def gt(x: Any, y: Any) -> Any:
     return bind_binary(gt_p, x, y)
 
 
-def ge(x: Any, y: Any) -> Any:
+def ge(x: ArrayLike, y: ArrayLike) -> Any:
     """Return whether x ≥ y, for real and boolean dtypes; false for NaN.  StableHLO ``compare``.
 
     Args:

@@ -25,6 +25,7 @@ from jxkernel.primitives.elementwise.families import (
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "abs",
@@ -69,7 +70,7 @@ real_p = unary(
 )
 
 
-def real(x: Any) -> Any:
+def real(x: ArrayLike) -> Any:
     """Return the real part of an array of a complex dtype.  Linear.  StableHLO ``real``.
 
     Args:
@@ -98,7 +99,7 @@ imag_p = unary(
 )
 
 
-def imag(x: Any) -> Any:
+def imag(x: ArrayLike) -> Any:
     """Return the imaginary part of an array of a complex dtype.  Linear.  StableHLO ``imag``.
 
     Args:
@@ -137,7 +138,7 @@ complex_p = nary(
 )
 
 
-def complex(x: Any, y: Any) -> Any:
+def complex(x: ArrayLike, y: ArrayLike) -> Any:
     """Return x + iy of two arrays of dtype float32 or float64.  Linear.  StableHLO ``complex``.
 
     Args:
@@ -184,7 +185,7 @@ conj_p = unary(
 )
 
 
-def conj(x: Any) -> Any:
+def conj(x: ArrayLike) -> Any:
     """Return the complex conjugate; of a real array, the array as complex numbers.
 
     Args:
@@ -236,7 +237,7 @@ def _sign_derivative(t: Any, x: Any, y: Any) -> Any:
 sign_p = unary("sign", NUMERIC, lower=_sign_lower, reference=np.sign, jvp=_sign_derivative)
 
 
-def sign(x: Any) -> Any:
+def sign(x: ArrayLike) -> Any:
     """Return -1, 0 or 1 by the sign of x, and x / |x| for complex x; NaN for NaN, -0.0 of -0.0.
 
     Args:
@@ -286,7 +287,7 @@ abs_p = unary(
 )
 
 
-def abs(x: Any) -> Any:
+def abs(x: ArrayLike) -> Any:
     """Return |x|, for signed, floating and complex dtypes; the least integer gives itself.
 
     A complex number with an infinite part is infinite, whatever the other part is.

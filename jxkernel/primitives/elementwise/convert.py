@@ -25,7 +25,7 @@ from jxkernel.primitives.elementwise.families import (
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
-from jxkernel.runtime import Array
+from jxkernel.runtime import Array, ArrayLike
 
 __all__ = [
     "bitcast_convert_type",
@@ -264,7 +264,7 @@ reduce_precision_p = unary(
 )
 
 
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int) -> Any:
     """Return floats rounded to what a format of fewer bits can hold, in their own dtype.
 
     Args:
@@ -298,7 +298,7 @@ bitcast_convert_type_p = Primitive("bitcast_convert_type", element_work=1).defin
 )
 
 
-def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: Any) -> Any:
     """Return the bits of an array read as another dtype.
 
     Args:

@@ -33,6 +33,7 @@ from jxkernel.primitives.elementwise.formula import evaluate
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.elementwise.vectorized import cube_root, gains, power, vectorized
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "cbrt",
@@ -72,7 +73,7 @@ exp_p = unary(
 )
 
 
-def exp(x: Any, *, accuracy: Accuracy = None) -> Any:
+def exp(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return eˣ, for floating and complex dtypes.  StableHLO ``exponential``.
 
     Args:
@@ -125,7 +126,7 @@ exp2_p = unary(
 )
 
 
-def exp2(x: Any, *, accuracy: Accuracy = None) -> Any:
+def exp2(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return 2ˣ, for floating and complex dtypes, as exp(x ln 2).
 
     Args:
@@ -153,7 +154,7 @@ expm1_p = unary(
 )
 
 
-def expm1(x: Any, *, accuracy: Accuracy = None) -> Any:
+def expm1(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return eˣ - 1, accurate near 0.  StableHLO ``exponential_minus_one``.
 
     Args:
@@ -180,7 +181,7 @@ log_p = unary(
 )
 
 
-def log(x: Any, *, accuracy: Accuracy = None) -> Any:
+def log(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the natural logarithm: -inf at 0, NaN for negative reals.  StableHLO ``log``.
 
     Args:
@@ -209,7 +210,7 @@ log2_p = unary(
 )
 
 
-def log2(x: Any, *, accuracy: Accuracy = None) -> Any:
+def log2(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the logarithm to base 2, as log(x) / ln 2.
 
     Args:
@@ -238,7 +239,7 @@ log1p_p = unary(
 )
 
 
-def log1p(x: Any, *, accuracy: Accuracy = None) -> Any:
+def log1p(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return log(1 + x), accurate near 0: -inf at -1.  StableHLO ``log_plus_one``.
 
     Args:
@@ -269,7 +270,7 @@ sqrt_p = unary(
 )
 
 
-def sqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def sqrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the principal square root: NaN for negative reals.
 
     Args:
@@ -301,7 +302,7 @@ rsqrt_p = unary(
 )
 
 
-def rsqrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def rsqrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return 1 / √x: inf at 0, NaN for negative reals.  StableHLO ``rsqrt``.
 
     Args:
@@ -331,7 +332,7 @@ cbrt_p = unary(
 )
 
 
-def cbrt(x: Any, *, accuracy: Accuracy = None) -> Any:
+def cbrt(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the real cube root, of either sign; for floating dtypes.
 
     Args:
@@ -432,7 +433,7 @@ pow_p.define(
 )
 
 
-def pow(x: Any, y: Any) -> Any:
+def pow(x: ArrayLike, y: ArrayLike) -> Any:
     """Return x to the power y.
 
     Args:
@@ -471,7 +472,7 @@ logistic_p = unary(
 )
 
 
-def logistic(x: Any, *, accuracy: Accuracy = None) -> Any:
+def logistic(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return 1 / (1 + e⁻ˣ), which neither overflows nor loses small results.
 
     Args:

@@ -32,6 +32,7 @@ from jxkernel.primitives.elementwise.formula import Formula, epsilon, formula_ru
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.elementwise.special import digamma, lgamma, polygamma
 from jxkernel.primitives.elementwise.taylor import Taylor
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "betainc",
@@ -451,7 +452,7 @@ igamma_grad_a_p = nary(
 )
 
 
-def igamma_grad_a(a: Any, x: Any) -> Any:
+def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Any:
     """Return ∂P(a, x)/∂a of the regularized lower incomplete gamma function, for a > 0, x ≥ 0.
 
     Args:
@@ -482,7 +483,7 @@ igamma_p = nary(
 )
 
 
-def igamma(a: Any, x: Any) -> Any:
+def igamma(a: ArrayLike, x: ArrayLike) -> Any:
     """Return P(a, x) = γ(a, x) / Γ(a), the regularized lower incomplete gamma function.
 
     Args:
@@ -515,7 +516,7 @@ igammac_p = nary(
 )
 
 
-def igammac(a: Any, x: Any) -> Any:
+def igammac(a: ArrayLike, x: ArrayLike) -> Any:
     """Return Q(a, x) = 1 - P(a, x), accurate where it is small.
 
     Args:
@@ -550,7 +551,7 @@ random_gamma_grad_p = nary(
 )
 
 
-def random_gamma_grad(a: Any, x: Any) -> Any:
+def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Any:
     """Return how a sample x of the gamma distribution with shape a moves with a.
 
     Args:
@@ -681,7 +682,7 @@ regularized_incomplete_beta_p = nary(
 )
 
 
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: ArrayLike, b: ArrayLike, x: Any) -> Any:
     """Return I(x; a, b), the regularized incomplete beta function, for a, b > 0 and 0 ≤ x ≤ 1.
 
     NaN for other arguments.  Not differentiable in a and b.

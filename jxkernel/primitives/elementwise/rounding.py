@@ -16,6 +16,7 @@ from jxkernel.primitives.elementwise.families import (
 )
 from jxkernel.primitives.elementwise.formula import Formula, Scope
 from jxkernel.primitives.reference import untyped_numpy
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "RoundingMethod",
@@ -34,7 +35,7 @@ __all__ = [
 floor_p = unary("floor", FLOATING, lower="stablehlo.floor", reference=np.floor, jvp=ZERO_DERIVATIVE)
 
 
-def floor(x: Any) -> Any:
+def floor(x: ArrayLike) -> Any:
     """Return the greatest integer ≤ x, for floating dtypes.  StableHLO ``floor``.
 
     Args:
@@ -55,7 +56,7 @@ def floor(x: Any) -> Any:
 ceil_p = unary("ceil", FLOATING, lower="stablehlo.ceil", reference=np.ceil, jvp=ZERO_DERIVATIVE)
 
 
-def ceil(x: Any) -> Any:
+def ceil(x: ArrayLike) -> Any:
     """Return the least integer ≥ x, for floating dtypes.  StableHLO ``ceil``.
 
     Args:
@@ -102,7 +103,7 @@ round_p = unary(
 )
 
 
-def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
     """Return the integer nearest to x, for floating dtypes.
 
     Args:
@@ -134,7 +135,7 @@ is_finite_p = unary(
 )
 
 
-def is_finite(x: Any) -> Any:
+def is_finite(x: ArrayLike) -> Any:
     """Return whether x is finite: neither infinite nor NaN.  StableHLO ``is_finite``.
 
     Args:
@@ -182,7 +183,7 @@ nextafter_p = nary(
 )
 
 
-def nextafter(x1: Any, x2: Any) -> Any:
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> Any:
     """Return the representable number after x1 in the direction of x2.
 
     The derivative is 1 in x1 and 0 in x2.

@@ -25,6 +25,7 @@ from jxkernel.primitives.shape.structural import joint_weak_type, same_dtype
 from jxkernel.primitives.shape.transpose import MovingPrimitive
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import bind_alike
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["select", "select_n", "select_n_p"]
 
@@ -33,7 +34,7 @@ select_n_p = MovingPrimitive("select_n", element_work=1).define(
 )
 
 
-def select_n(which: Any, *cases: Any) -> Any:
+def select_n(which: ArrayLike, *cases: Any) -> Any:
     """Return, for each element, the element of ``cases[which]``.
 
     Args:

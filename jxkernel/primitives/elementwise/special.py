@@ -26,6 +26,7 @@ from jxkernel.primitives.elementwise.families import (
 )
 from jxkernel.primitives.elementwise.formula import Formula, formula_rule
 from jxkernel.primitives.elementwise.select import select
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "bessel_i0e",
@@ -67,7 +68,7 @@ erf_p = unary(
 )
 
 
-def erf(x: Any) -> Any:
+def erf(x: ArrayLike) -> Any:
     """Return the error function, 2/√π ∫₀ˣ exp(-s²) ds, for floating dtypes.  CHLO ``erf``.
 
     Args:
@@ -98,7 +99,7 @@ erfc_p = unary(
 )
 
 
-def erfc(x: Any, *, accuracy: Accuracy = None) -> Any:
+def erfc(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return 1 - erf(x), accurate for large x.  CHLO ``erfc``, of which there is one accuracy.
 
     Args:
@@ -125,7 +126,7 @@ erf_inv_p = unary(
 )
 
 
-def erf_inv(x: Any) -> Any:
+def erf_inv(x: ArrayLike) -> Any:
     """Return the inverse of erf: ±inf at ±1, NaN beyond.  CHLO ``erf_inv``.
 
     Args:
@@ -214,7 +215,7 @@ lgamma_p = unary(
 )
 
 
-def lgamma(x: Any) -> Any:
+def lgamma(x: ArrayLike) -> Any:
     """Return log |Γ(x)|: exactly 0 at 1 and 2, inf at 0 and the negative integers.
 
     Args:
@@ -243,7 +244,7 @@ digamma_p = unary(
 )
 
 
-def digamma(x: Any) -> Any:
+def digamma(x: ArrayLike) -> Any:
     """Return ψ(x), the derivative of log Γ(x): -inf at 0, NaN at the negative integers.
 
     Args:
@@ -274,7 +275,7 @@ polygamma_p = nary(
 )
 
 
-def polygamma(m: Any, x: Any) -> Any:
+def polygamma(m: ArrayLike, x: ArrayLike) -> Any:
     """Return the m-th derivative of ψ at x, for floating m that holds natural numbers.
 
     Args:
@@ -356,7 +357,7 @@ zeta_p = nary(
 )
 
 
-def zeta(x: Any, q: Any) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike) -> Any:
     """Return the Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0: inf at x = 1, NaN for x < 1.
 
     Args:
@@ -473,7 +474,7 @@ bessel_i0e_p = unary(
 )
 
 
-def bessel_i0e(x: Any) -> Any:
+def bessel_i0e(x: ArrayLike) -> Any:
     """Return exp(-|x|) I₀(x), the scaled modified Bessel function of order 0.
 
     Args:
@@ -514,7 +515,7 @@ bessel_i1e_p = unary(
 )
 
 
-def bessel_i1e(x: Any) -> Any:
+def bessel_i1e(x: ArrayLike) -> Any:
     """Return exp(-|x|) I₁(x), the scaled modified Bessel function of order 1.
 
     Args:

@@ -44,6 +44,7 @@ from jxkernel.primitives.elementwise.vectorized import (
     vectorized,
 )
 from jxkernel.primitives.reference import untyped_numpy
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "acos",
@@ -124,7 +125,7 @@ sin_p = unary(
 )
 
 
-def sin(x: Any, *, accuracy: Accuracy = None) -> Any:
+def sin(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the sine of x in radians, for floating and complex dtypes.  StableHLO ``sine``.
 
     Args:
@@ -152,7 +153,7 @@ cos_p = unary(
 )
 
 
-def cos(x: Any, *, accuracy: Accuracy = None) -> Any:
+def cos(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the cosine of x in radians, for floating and complex dtypes.  StableHLO ``cosine``.
 
     Args:
@@ -180,7 +181,7 @@ tan_p = unary(
 )
 
 
-def tan(x: Any, *, accuracy: Accuracy = None) -> Any:
+def tan(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the tangent of x in radians, for floating and complex dtypes.  StableHLO ``tan``.
 
     Args:
@@ -209,7 +210,7 @@ asin_p = unary(
 )
 
 
-def asin(x: Any) -> Any:
+def asin(x: ArrayLike) -> Any:
     """Return the inverse sine: NaN for real x outside [-1, 1].
 
     Args:
@@ -237,7 +238,7 @@ acos_p = unary(
 )
 
 
-def acos(x: Any) -> Any:
+def acos(x: ArrayLike) -> Any:
     """Return the inverse cosine: NaN for real x outside [-1, 1].
 
     Args:
@@ -265,7 +266,7 @@ atan_p = unary(
 )
 
 
-def atan(x: Any) -> Any:
+def atan(x: ArrayLike) -> Any:
     """Return the inverse tangent, for floating and complex dtypes.  CHLO ``atan``.
 
     Args:
@@ -313,7 +314,7 @@ atan2_p = nary(
 )
 
 
-def atan2(x: Any, y: Any) -> Any:
+def atan2(x: ArrayLike, y: ArrayLike) -> Any:
     """Return the angle of the point (y, x), in [-π, π]; for complex numbers its continuation.
 
     Args:
@@ -374,7 +375,7 @@ sinh_p = unary(
 )
 
 
-def sinh(x: Any) -> Any:
+def sinh(x: ArrayLike) -> Any:
     """Return the hyperbolic sine, for floating and complex dtypes.  CHLO ``sinh``.
 
     Args:
@@ -400,7 +401,7 @@ cosh_p = unary(
 )
 
 
-def cosh(x: Any) -> Any:
+def cosh(x: ArrayLike) -> Any:
     """Return the hyperbolic cosine, for floating and complex dtypes.  CHLO ``cosh``.
 
     Args:
@@ -426,7 +427,7 @@ tanh_p = unary(
 )
 
 
-def tanh(x: Any, *, accuracy: Accuracy = None) -> Any:
+def tanh(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the hyperbolic tangent, for floating and complex dtypes.  StableHLO ``tanh``.
 
     Args:
@@ -471,7 +472,7 @@ asinh_p = unary(
 )
 
 
-def asinh(x: Any) -> Any:
+def asinh(x: ArrayLike) -> Any:
     """Return the inverse hyperbolic sine, for floating and complex dtypes.  CHLO ``asinh``.
 
     Args:
@@ -498,7 +499,7 @@ acosh_p = unary(
 )
 
 
-def acosh(x: Any) -> Any:
+def acosh(x: ArrayLike) -> Any:
     """Return the inverse hyperbolic cosine: NaN for real x < 1.
 
     Args:
@@ -526,7 +527,7 @@ atanh_p = unary(
 )
 
 
-def atanh(x: Any) -> Any:
+def atanh(x: ArrayLike) -> Any:
     """Return the inverse hyperbolic tangent: ±inf at ±1, NaN for real x beyond.  CHLO ``atanh``.
 
     Args:

@@ -23,6 +23,7 @@ from jxkernel.primitives.shape.structural import (
 )
 from jxkernel.primitives.shape.transpose import MovingPrimitive
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "concatenate",
@@ -199,7 +200,7 @@ split_p = MovingPrimitive("split", multiple_results=True, element_work=1).define
 )
 
 
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     """Cut an array along an axis into parts of the given sizes.
 
     Args:

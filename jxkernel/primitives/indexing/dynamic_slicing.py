@@ -42,6 +42,7 @@ from jxkernel.primitives.shape.structural import same_dtype, zero_cotangents
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import bind_alike
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "dynamic_index_in_dim",
@@ -159,7 +160,7 @@ dynamic_slice_p = MovingPrimitive("dynamic_slice", element_work=1).define(
 
 
 def dynamic_slice(
-    operand: Any,
+    operand: ArrayLike,
     start_indices: Any,
     slice_sizes: Sequence[int],
     *,
@@ -286,7 +287,7 @@ dynamic_update_slice_p = MovingPrimitive("dynamic_update_slice").define(
 
 
 def dynamic_update_slice(
-    operand: Any,
+    operand: ArrayLike,
     update: Any,
     start_indices: Any,
     *,
@@ -438,7 +439,7 @@ def _slice_along(
 
 
 def dynamic_index_in_dim(
-    operand: Any,
+    operand: ArrayLike,
     index: Any,
     axis: int = 0,
     keepdims: bool = True,
@@ -493,7 +494,7 @@ def _update_along(name: str, operand: Any, update: Any, start: Any, axis: int, a
 
 
 def dynamic_update_index_in_dim(
-    operand: Any,
+    operand: ArrayLike,
     update: Any,
     index: Any,
     axis: int,
@@ -520,7 +521,7 @@ def dynamic_update_index_in_dim(
     return _update_along(name, operand, update, index, place, allow_negative_indices)
 
 
-def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+def index_take(src: ArrayLike, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
     """Return the parts of an array at vectors of positions along several axes together.
 
     Args:

@@ -40,6 +40,7 @@ from jxkernel.primitives.shape.broadcast import (
 from jxkernel.primitives.shape.structural import same_dtype, zero_cotangents
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "GatherDimensionNumbers",
@@ -74,8 +75,8 @@ gather_p = MovingPrimitive("gather").define(
 
 
 def gather(
-    operand: Any,
-    start_indices: Any,
+    operand: ArrayLike,
+    start_indices: ArrayLike,
     dimension_numbers: GatherDimensionNumbers,
     slice_sizes: Sequence[int],
     *,
@@ -345,8 +346,8 @@ scatter_sub_p = scatter_primitive("scatter_sub", "stablehlo.subtract", np.number
 
 
 def scatter_add(
-    operand: Any,
-    scatter_indices: Any,
+    operand: ArrayLike,
+    scatter_indices: ArrayLike,
     updates: Any,
     dimension_numbers: ScatterDimensionNumbers,
     *,
@@ -546,7 +547,7 @@ def _scatter_transpose(
 # ---------------------------------------------------------------- along one axis
 
 
-def take_along(x: Any, places: Any, axis: int) -> Any:
+def take_along(x: ArrayLike, places: Any, axis: int) -> Any:
     """Return the elements of ``x`` at given places of one axis, all other axes together.
 
     Args:

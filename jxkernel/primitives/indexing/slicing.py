@@ -36,6 +36,7 @@ from jxkernel.primitives.shape.structural import (
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import bind_alike
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["index_in_dim", "pad", "pad_p", "slice", "slice_in_dim", "slice_p"]
 
@@ -47,7 +48,7 @@ slice_p = MovingPrimitive("slice", element_work=1).define(sharding=rules.Linear(
 
 
 def slice(
-    operand: Any,
+    operand: ArrayLike,
     start_indices: Sequence[int],
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
@@ -209,7 +210,7 @@ def slice_in_dim(
     return slice(operand, starts, limits, steps)
 
 
-def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """Return the part of an array at one position of an axis.
 
     Args:
@@ -242,7 +243,9 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 pad_p = MovingPrimitive("pad", element_work=1).define(sharding=rules.Linear(rules.cutting))
 
 
-def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+def pad(
+    operand: ArrayLike, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]
+) -> Any:
     """Put a value before, after and between the elements of an array.
 
     Args:

@@ -35,6 +35,7 @@ from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.shape.broadcast import accumulation_dtype, add_any
 from jxkernel.primitives.shape.structural import linear_jvp
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "cumlogsumexp",
@@ -112,7 +113,7 @@ NOT_LINEAR = Undefined("it is not linear in its operand")
 cumsum_p = _cumulative("cumsum", np.number, _by("stablehlo.add"), lambda dtype: 0, np.add)
 
 
-def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Any:
     """Return the sums of all elements up to each position along an axis, in their own dtype.
 
     16-bit floats accumulate in float32; integers wrap.  The rounding error is that of adding one

@@ -15,6 +15,7 @@ from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.primitives.shape.transpose import inverse_permutation
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["Combine", "lower_cumulative"]
 
@@ -91,7 +92,7 @@ def _resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
 
 def lower_cumulative(
     context: Any,
-    x: Any,
+    x: ArrayLike,
     aval: ShapedArray,
     axis: int,
     reverse: bool,

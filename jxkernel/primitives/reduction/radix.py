@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jxkernel import hlo
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["sorted_by_digits"]
 
@@ -42,7 +43,7 @@ class Sortable(Protocol):
 
 
 def sorted_by_digits(
-    context: Any, x: Any, shape: tuple[int, ...], dimension: int, kind: Sortable
+    context: Any, x: ArrayLike, shape: tuple[int, ...], dimension: int, kind: Sortable
 ) -> Any:
     """Append a sort of an array, of less than 2^31 elements, along an axis by digits.
 

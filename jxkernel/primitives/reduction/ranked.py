@@ -21,6 +21,7 @@ from jxkernel.primitives.reduction.sort_lowering import fetched, lower_sort
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.shape.structural import front
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["ranked", "ranked_p"]
 
@@ -33,7 +34,7 @@ ranked_p = Primitive("ranked", multiple_results=True).define(
 )
 
 
-def ranked(operand: Any, ranks: Any) -> tuple[Any, Any]:
+def ranked(operand: ArrayLike, ranks: Any) -> tuple[Any, Any]:
     """Return the elements of given ranks along the last axis, and those of the ranks after them.
 
     Args:

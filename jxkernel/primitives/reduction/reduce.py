@@ -41,6 +41,7 @@ from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "argmax",
@@ -71,7 +72,7 @@ lower_position = late_function("jxkernel.primitives.reduction.extremes", "lower_
 NOT_LINEAR = Undefined("it is not linear in its operand")
 
 
-def sum_widely(operand: Any, axes: tuple[int, ...]) -> Any:
+def sum_widely(operand: ArrayLike, axes: tuple[int, ...]) -> Any:
     """Return the sum over axes, of 16-bit floats as ``float32`` where these are not to be summed.
 
     Args:
@@ -250,7 +251,7 @@ reduce_min_p = _reduction(
 reduce_min_p.define(jvp=_extreme_jvp(reduce_min_p))
 
 
-def reduce_max(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def reduce_max(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Return the greatest element along axes; NaN where there is one.
 
     Args:
@@ -318,7 +319,7 @@ def _lower_product(context: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
 reduce_prod_p = _reduction("reduce_prod", (np.number,), _lower_product, _along(np.prod))
 
 
-def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Any:
     """Return the product of the elements along axes, in their own dtype.
 
     16-bit floats are multiplied in float32.  Integers wrap.
@@ -478,7 +479,7 @@ argmin_p = _position(
 )
 
 
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmax(operand: ArrayLike, axis: int, index_dtype: Any) -> Any:
     """Return the first position of the greatest element along an axis; of NaN where there is one.
 
     Args:

@@ -24,6 +24,7 @@ from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.shape.structural import front, weak_as_operands, zero_cotangents
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding import rules
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "sort",
@@ -181,7 +182,7 @@ top_k_p = Primitive("top_k", multiple_results=True).define(
 )
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
     """Return the ``k`` greatest elements along an axis, in descending order, and their positions.
 
     Args:

@@ -22,6 +22,7 @@ from jxkernel.primitives.arguments import integers, is_array
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis, transpose
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import reshard_like, with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "add_any",
@@ -169,7 +170,7 @@ def _broadcast_in_dim_batch(
 reduce_sum_p = Primitive("reduce_sum").define(sharding=rules.Linear(rules.reducing))
 
 
-def reduce_sum(operand: Any, axes: tuple[int, ...], *, out_sharding: Any = None) -> Any:
+def reduce_sum(operand: ArrayLike, axes: tuple[int, ...], *, out_sharding: Any = None) -> Any:
     """Sum an array over axes, in its own dtype (16-bit floats accumulate in float32).
 
     Args:
@@ -238,7 +239,7 @@ def _reduce_sum_abstract_eval(
 
 
 def lower_reduction(
-    context: Any, x: Any, axes: tuple[int, ...], operation: str, start: Any, wide: Any = None
+    context: Any, x: ArrayLike, axes: tuple[int, ...], operation: str, start: Any, wide: Any = None
 ) -> Any:
     """Append ``stablehlo.reduce`` with one binary operation, accumulating in dtype ``wide``.
 
@@ -405,7 +406,7 @@ def add_tangents(x: Any, y: Any) -> Any:
     return x if type(y) is Zero else add_any(x, y)
 
 
-def broadcast_like(arr: Any, like_arr: Any) -> Any:
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Any:
     """Return an array repeated over the shape of another, axes matched from the last on.
 
     Args:

@@ -28,6 +28,7 @@ from jxkernel.primitives.shape.structural import linear_jvp
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis, transpose
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.constraints import with_out_sharding
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "broadcast",
@@ -52,7 +53,7 @@ reshape_p = MovingPrimitive("reshape", element_work=1).define(
 
 
 def reshape(
-    operand: Any,
+    operand: ArrayLike,
     new_sizes: Sequence[int],
     dimensions: Sequence[int] | None = None,
     *,
@@ -230,7 +231,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 # ---------------------------------------------------------------- broadcasting as NumPy does
 
 
-def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
+def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """Add leading axes of the given sizes, along which the array is repeated.
 
     Args:

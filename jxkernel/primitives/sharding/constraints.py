@@ -35,6 +35,7 @@ from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.errors import AxisError, NoMeshError, ShardingTypeError
 from jxkernel.primitives.sharding import rules
 from jxkernel.primitives.sharding.handled_axes import manually_like
+from jxkernel.runtime import ArrayLike
 from jxkernel.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.mesh import concrete_mesh, current_mesh
 from jxkernel.sharding.named import is_empty
@@ -68,7 +69,7 @@ __all__ = [
 sharding_constraint_p = Primitive("sharding_constraint").define(sharding=rules.same)
 
 
-def constrain(x: Any, sharding: Any) -> Any:
+def constrain(x: ArrayLike, sharding: Any) -> Any:
     """Return a value that lies as a sharding says.
 
     Args:
@@ -578,7 +579,7 @@ mesh_cast_p = Primitive("mesh_cast").define(sharding=AS_TYPED)
 mesh_cast_p.casts = True
 
 
-def mesh_cast(x: Any, axes: Sequence[Hashable] | None = None) -> Any:
+def mesh_cast(x: ArrayLike, axes: Sequence[Hashable] | None = None) -> Any:
     """Return a value whose type says nothing of explicit axes: XLA decides about them from here.
 
     Args:

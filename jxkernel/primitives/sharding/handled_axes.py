@@ -12,6 +12,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
 from jxkernel.core.zeros import Zero
+from jxkernel.runtime import ArrayLike
 from jxkernel.sharding.mesh import mesh_of_types
 
 __all__ = [
@@ -36,7 +37,7 @@ def tracked_names(names: Iterable[Hashable]) -> tuple[Hashable, ...]:
     return tuple([name for name in names if name in state.tracked])
 
 
-def vary(x: Any, axes: Iterable[Hashable]) -> Any:
+def vary(x: ArrayLike, axes: Iterable[Hashable]) -> Any:
     """Return a value with the type of one that varies along the given axes that are tracked.
 
     Args:
@@ -56,7 +57,7 @@ def vary_like(x: Any, aval: ShapedArray) -> Any:
     return x if type(x) is Zero else vary(x, aval.vma)
 
 
-def manual_cast(x: Any, axes: Sequence[Hashable], to: str) -> Any:
+def manual_cast(x: ArrayLike, axes: Sequence[Hashable], to: str) -> Any:
     """Return a value of another kind along mesh axes that are handled; see above.
 
     Args:
@@ -74,7 +75,7 @@ def own_shares(x: Any, names: Sequence[Hashable]) -> Any:
     return vary(x, names)
 
 
-def manually_like(x: Any, aval: ShapedArray, names: Sequence[Hashable]) -> Any:
+def manually_like(x: ArrayLike, aval: ShapedArray, names: Sequence[Hashable]) -> Any:
     """Return a value of the kind of a type along mesh axes that are handled, where types know it.
 
     Args:

@@ -5,6 +5,7 @@ from typing import Any
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["vq"]
 
@@ -19,7 +20,7 @@ def _nearest(obs: Any, code_book: Any) -> Any:
     return jnp.argmin(distances, -1), distances.min(-1)
 
 
-def vq(obs: Any, code_book: Any, check_finite: bool = True) -> Any:
+def vq(obs: ArrayLike, code_book: Any, check_finite: bool = True) -> Any:
     """Return which code is nearest to each observation, and how far it is.
 
     Args:

@@ -12,6 +12,7 @@ from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.primitives.linalg import eigh as spectral
 from jxkernel.primitives.linalg.cholesky import cholesky, triangular_solve
 from jxkernel.primitives.linalg.matrix import is_complex
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.linalg.special_matrices import banded
 
 __all__ = ["eigh", "eigh_tridiagonal"]
@@ -49,7 +50,7 @@ def _eigh(a: Any, b: Any, eigvals_only: bool, kind: int) -> Any:
 
 
 def eigh(
-    a: Any,
+    a: ArrayLike,
     b: Any = None,
     lower: bool = True,
     eigvals_only: bool = False,

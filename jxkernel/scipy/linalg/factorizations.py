@@ -35,13 +35,14 @@ from jxkernel.primitives.linalg import qr as orthogonal
 from jxkernel.primitives.linalg import tridiagonal
 from jxkernel.primitives.linalg.lu import lu as factorized
 from jxkernel.primitives.linalg.matrix import identity_like, lower_part, upper_part
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["hessenberg", "lu", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "svd"]
 
 
 @fused(static=("permute_l", "overwrite_a", "check_finite"))
 def lu(
-    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+    a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, ...]:
     """Return the factors of a = p l u: a permutation, unit lower and upper triangular.
 
@@ -81,7 +82,7 @@ def lu(
 
 @fused(static=("overwrite_a", "lwork", "mode", "pivoting", "check_finite"))
 def qr(
-    a: Any,
+    a: ArrayLike,
     overwrite_a: bool = False,
     lwork: Any = None,
     mode: str = "full",
@@ -124,8 +125,8 @@ def qr(
 
 @fused(static=("mode", "pivoting", "conjugate", "overwrite_a", "overwrite_c"))
 def qr_multiply(
-    a: Any,
-    c: Any,
+    a: ArrayLike,
+    c: ArrayLike,
     mode: str = "right",
     pivoting: bool = False,
     conjugate: bool = False,
@@ -180,7 +181,7 @@ def qr_multiply(
 
 @fused(static=("full_matrices", "compute_uv", "overwrite_a", "check_finite", "lapack_driver"))
 def svd(
-    a: Any,
+    a: ArrayLike,
     full_matrices: bool = True,
     compute_uv: bool = True,
     overwrite_a: bool = False,
@@ -224,7 +225,7 @@ def svd(
 
 
 @fused(static=("output",))
-def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
+def schur(a: ArrayLike, output: str = "real") -> tuple[Any, Any]:
     """Return the Schur form t of square matrices and the unitary z with a = z t zᴴ.
 
     Args:
@@ -326,7 +327,7 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
 
 @fused(static=("calc_q", "overwrite_a", "check_finite"))
 def hessenberg(
-    a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+    a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Return the Hessenberg form h of square matrices, and the unitary q with a = q h qᴴ.
 
@@ -367,7 +368,7 @@ def hessenberg(
 
 @fused(static=("side", "method", "eps", "max_iterations"))
 def polar(
-    a: Any,
+    a: ArrayLike,
     side: str = "right",
     *,
     method: str = "qdwh",

@@ -40,6 +40,7 @@ from jxkernel.primitives.elementwise.rounding import ceil
 from jxkernel.primitives.linalg.cholesky import triangular_solve
 from jxkernel.primitives.linalg.eig import eig, schur
 from jxkernel.primitives.linalg.matrix import diagonal, identity_like, swapped, upper_part
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["expm", "expm_frechet", "funm", "solve_sylvester", "sqrtm"]
 
@@ -101,7 +102,7 @@ def _squared(x: Any, times: Any, at_most: int) -> Any:
 
 
 @fused(static=("upper_triangular", "max_squarings"))
-def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
     """Return the exponentials of square matrices.
 
     Args:
@@ -144,7 +145,9 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     return upper_part(found) if upper_triangular else found
 
 
-def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
+def expm_frechet(
+    A: ArrayLike, E: Any, *, method: str | None = None, compute_expm: bool = True
+) -> Any:
     """Return the derivative of the exponential at A in the direction E, and the exponential.
 
     Args:
@@ -236,7 +239,9 @@ def _like_operands(found: Any, *operands: Any) -> Any:
 
 
 @fused(static=("method", "tol"))
-def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
+def solve_sylvester(
+    A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "schur", tol: float = 1e-8
+) -> Any:
     """Return the solution X of A X + X B = C.
 
     Args:
@@ -323,7 +328,7 @@ def _root_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @fused(static=("blocksize",))
-def sqrtm(A: Any, blocksize: int = 1) -> Any:
+def sqrtm(A: ArrayLike, blocksize: int = 1) -> Any:
     """Return the principal square roots of square matrices.
 
     Args:
@@ -388,7 +393,7 @@ def _error_estimate(t: Any, f: Any) -> Any:
     return where(truth_of_all(abs(f) < np.inf), estimate, np.inf)
 
 
-def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Any:
     """Return a function of a square matrix, as a matrix.
 
     Args:

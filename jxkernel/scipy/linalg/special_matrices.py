@@ -22,6 +22,7 @@ from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
 from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.creation import full_like
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "banded",
@@ -269,7 +270,7 @@ def leslie(f: Any, s: Any) -> Any:
 
 
 @fused(static=("n", "mode"))
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Any:
     """Return the matrices whose product with a vector is its convolution with ``a``.
 
     Args:

@@ -26,6 +26,7 @@ from jxkernel.primitives.linalg.cholesky import triangular_solve
 from jxkernel.primitives.linalg.lu import lu as factorized
 from jxkernel.primitives.linalg.lu import lu_pivots_to_permutation, take_rows
 from jxkernel.primitives.linalg.matrix import is_complex
+from jxkernel.runtime import ArrayLike
 
 __all__ = [
     "cho_factor",
@@ -59,7 +60,7 @@ def _sides(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
 
 @fused(static=("lower", "overwrite_a", "check_finite"))
 def cholesky(
-    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+    a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Return the triangular factor of Hermitian positive definite matrices.
 
@@ -137,7 +138,9 @@ def cho_solve(
 
 
 @fused(static=("overwrite_a", "check_finite"))
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+def lu_factor(
+    a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, Any]:
     """Return the LU factorisation of matrices in one matrix each, and the row exchanges.
 
     Args:
@@ -240,7 +243,7 @@ def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit_diagonal: bo
 
 
 def solve_triangular(
-    a: Any,
+    a: ArrayLike,
     b: Any,
     trans: int | str = 0,
     lower: bool = False,
@@ -279,7 +282,7 @@ def solve_triangular(
 
 
 def solve(
-    a: Any,
+    a: ArrayLike,
     b: Any,
     lower: bool = False,
     overwrite_a: bool = False,

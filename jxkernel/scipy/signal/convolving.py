@@ -11,6 +11,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.primitives.arguments import canonical_axes, whole_numbers
 from jxkernel.primitives.conv.variants import conv_general_dilated
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve"]
 
@@ -81,7 +82,7 @@ def _by_method(name: str, method: str) -> bool:
 
 
 def convolve(
-    in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None
 ) -> Any:
     """Return the convolution of two arrays.
 
@@ -114,7 +115,7 @@ def convolve(
 
 
 def correlate(
-    in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None
+    in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto", precision: Any = None
 ) -> Any:
     """Return the cross-correlation of two arrays: in1 convolved with in2 reversed, conjugated.
 
@@ -154,8 +155,8 @@ def _checked_plane(name: str, in1: Any, in2: Any, boundary: str, fillvalue: Any)
 
 
 def convolve2d(
-    in1: Any,
-    in2: Any,
+    in1: ArrayLike,
+    in2: ArrayLike,
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: float = 0,
@@ -188,8 +189,8 @@ def convolve2d(
 
 
 def correlate2d(
-    in1: Any,
-    in2: Any,
+    in1: ArrayLike,
+    in2: ArrayLike,
     mode: str = "full",
     boundary: str = "fill",
     fillvalue: float = 0,
@@ -241,7 +242,7 @@ def _transformed(in1: Any, in2: Any, mode: str, axes: tuple[int, ...]) -> Any:
     return _cut(full, first, second, mode).astype(in1.dtype)
 
 
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Any = None) -> Any:
     """Return the convolution of two arrays by Fourier transforms.
 
     Args:

@@ -15,6 +15,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, promote_inexact
 from jxkernel.primitives.arguments import canonical_axis, whole_number
 from jxkernel.primitives.elementwise.complex import complex as with_parts
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.signal.trends import detrend as detrended
 from jxkernel.scipy.signal.windows import window_named
 
@@ -198,8 +199,8 @@ def _choice(name: str, argument: str, given: Any, known: tuple[Any, ...]) -> Non
 
 
 def csd(
-    x: Any,
-    y: Any,
+    x: ArrayLike,
+    y: ArrayLike,
     fs: Any = 1.0,
     window: Any = "hann",
     nperseg: int | None = None,
@@ -294,7 +295,7 @@ def _power(
 
 
 def welch(
-    x: Any,
+    x: ArrayLike,
     fs: Any = 1.0,
     window: Any = "hann",
     nperseg: int | None = None,
@@ -395,7 +396,7 @@ def _over_time(
 
 
 def stft(
-    x: Any,
+    x: ArrayLike,
     fs: Any = 1.0,
     window: Any = "hann",
     nperseg: int = 256,

@@ -11,6 +11,7 @@ from jxkernel.core.jaxpr import Value
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
 from jxkernel.primitives.elementwise import special as ops
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special.elementwise import computed, polynomial, unary_function
 
 __all__ = ["bessel_jn", "i0", "i0e", "i1", "i1e"]
@@ -87,7 +88,7 @@ _i1.defjvps(lambda t, y, x: t * (0.5 * _i0(x) + 0.5 * _i2(x)))
 
 
 @fused
-def i0(x: Any) -> Any:
+def i0(x: ArrayLike) -> Any:
     """Return I₀(x), the modified Bessel function of the first kind and order 0.
 
     Args:
@@ -103,7 +104,7 @@ def i0(x: Any) -> Any:
 
 
 @fused
-def i1(x: Any) -> Any:
+def i1(x: ArrayLike) -> Any:
     """Return I₁(x), the modified Bessel function of the first kind and order 1.
 
     Args:
@@ -163,7 +164,7 @@ def _bessel_jn(z: Any, v: int, n_iter: int) -> Any:
     return computed("bessel_jn", compute, z)
 
 
-def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
+def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Any:
     """Return the Bessel functions of the first kind of orders 0 to v.
 
     Args:

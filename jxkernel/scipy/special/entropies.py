@@ -13,6 +13,7 @@ from jxkernel.core.zeros import Zero
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.ufuncs import inexact
 from jxkernel.primitives.elementwise.exponential import logistic
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special.elementwise import computed, polynomial, unary_function
 
 __all__ = [
@@ -52,7 +53,7 @@ _logit.defjvps(lambda t, y, x: t / (x * (1 - x)))
 
 
 @fused
-def logit(x: Any) -> Any:
+def logit(x: ArrayLike) -> Any:
     """Return log(x / (1 - x)), the inverse of ``expit``.
 
     Args:
@@ -87,7 +88,7 @@ def _moved(tangents: Any, slopes: Any) -> Any:
 
 
 @fused
-def xlogy(x: Any, y: Any) -> Any:
+def xlogy(x: ArrayLike, y: ArrayLike) -> Any:
     """Return x log(y), which is 0 where x is 0, whatever y but NaN.
 
     Args:
@@ -118,7 +119,7 @@ def _xlog1py_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @fused
-def xlog1py(x: Any, y: Any) -> Any:
+def xlog1py(x: ArrayLike, y: ArrayLike) -> Any:
     """Return x log(1 + y), which is 0 where x is 0, whatever y but NaN.
 
     Args:
@@ -148,7 +149,7 @@ def _entr_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @fused
-def entr(x: Any) -> Any:
+def entr(x: ArrayLike) -> Any:
     """Return -x log(x): 0 at 0, -inf below.
 
     Args:
@@ -191,7 +192,7 @@ def _rel_entr_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @fused
-def rel_entr(p: Any, q: Any) -> Any:
+def rel_entr(p: ArrayLike, q: ArrayLike) -> Any:
     """Return p log(p/q), a term of the relative entropy: 0 where p is 0, inf where undefined.
 
     Args:
@@ -208,7 +209,7 @@ def rel_entr(p: Any, q: Any) -> Any:
 
 
 @fused
-def kl_div(p: Any, q: Any) -> Any:
+def kl_div(p: ArrayLike, q: ArrayLike) -> Any:
     """Return p log(p/q) - p + q, a term of the Kullback-Leibler divergence that is ≥ 0.
 
     Args:
@@ -303,7 +304,7 @@ _boxcox1p.defjvp(
 
 
 @fused
-def boxcox(x: Any, lmbda: Any) -> Any:
+def boxcox(x: ArrayLike, lmbda: Any) -> Any:
     """Return the Box-Cox transform (x^λ - 1)/λ, which is log(x) for λ = 0.
 
     Args:
@@ -322,7 +323,7 @@ def boxcox(x: Any, lmbda: Any) -> Any:
 
 
 @fused
-def boxcox1p(x: Any, lmbda: Any) -> Any:
+def boxcox1p(x: ArrayLike, lmbda: Any) -> Any:
     """Return the Box-Cox transform of 1 + x: ((1 + x)^λ - 1)/λ.
 
     Args:

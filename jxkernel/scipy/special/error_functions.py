@@ -12,6 +12,7 @@ from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype, promote_inexact
 from jxkernel.primitives.elementwise import special as ops
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special.coefficients import DAWSON_LARGE, DAWSON_SMALL, ERFCX
 from jxkernel.scipy.special.elementwise import (
     chebyshev,
@@ -116,7 +117,7 @@ def _erfcx_slope(x: Any, y: Any) -> Any:
 
 
 @fused
-def erfcx(x: Any) -> Any:
+def erfcx(x: ArrayLike) -> Any:
     """Return exp(x²) erfc(x), which neither overflows nor underflows for large x.
 
     Args:
@@ -157,7 +158,7 @@ def _dawsn_slope(x: Any, y: Any) -> Any:
 
 
 @fused
-def dawsn(x: Any) -> Any:
+def dawsn(x: ArrayLike) -> Any:
     """Return Dawson's integral, exp(-x²) ∫₀ˣ exp(s²) ds.
 
     Args:
@@ -225,7 +226,7 @@ _wofz.defjvps(lambda t, y, z: t * _wofz_slope(z, y))
 
 
 @fused
-def wofz(z: Any) -> Any:
+def wofz(z: ArrayLike) -> Any:
     """Return the Faddeeva function w(z) = exp(-z²) erfc(-iz).
 
     Args:
@@ -398,7 +399,7 @@ _ndtri.defjvps(lambda t, y, p: t * jnp.exp(0.5 * y * y + _HALF_LOG_TAU))
 
 
 @fused
-def ndtri(p: Any) -> Any:
+def ndtri(p: ArrayLike) -> Any:
     """Return the quantiles of the standard normal distribution, the inverse of ``ndtr``.
 
     Args:
@@ -426,7 +427,7 @@ _erfcinv.defjvps(lambda t, x, y: -t * sqrt(pi) / 2 * jnp.exp(x * x))
 
 
 @fused
-def erfcinv(y: Any) -> Any:
+def erfcinv(y: ArrayLike) -> Any:
     """Return the inverse of erfc: inf at 0, -inf at 2, NaN outside.
 
     Args:

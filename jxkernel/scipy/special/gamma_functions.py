@@ -21,6 +21,7 @@ from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise import incomplete
 from jxkernel.primitives.elementwise import special as ops
 from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special.elementwise import computed, epsilon, strongly, unary_function
 
 __all__ = [
@@ -160,7 +161,7 @@ def _complex_digamma(z: Any) -> Any:
 
 
 @fused
-def loggamma(x: Any) -> Any:
+def loggamma(x: ArrayLike) -> Any:
     """Return the logarithm of Γ, the principal branch; NaN for negative real x.
 
     Args:
@@ -190,7 +191,7 @@ def _gammasgn(x: Any) -> Any:
 
 
 @fused
-def gammasgn(x: Any) -> Any:
+def gammasgn(x: ArrayLike) -> Any:
     """Return the sign of Γ(x).
 
     Args:
@@ -219,7 +220,7 @@ _gamma.defjvps(lambda t, y, x: t * y * ops.digamma(x))
 
 
 @fused
-def gamma(x: Any) -> Any:
+def gamma(x: ArrayLike) -> Any:
     """Return Γ(x).
 
     Args:
@@ -279,7 +280,7 @@ _smooth_betaln.defjvps(
 
 
 @fused
-def betaln(a: Any, b: Any) -> Any:
+def betaln(a: ArrayLike, b: ArrayLike) -> Any:
     """Return log |B(a, b)|, of the beta function Γ(a) Γ(b) / Γ(a + b).
 
     Args:
@@ -297,7 +298,7 @@ def betaln(a: Any, b: Any) -> Any:
 
 
 @fused
-def beta(a: Any, b: Any) -> Any:
+def beta(a: ArrayLike, b: ArrayLike) -> Any:
     """Return the beta function B(a, b) = Γ(a) Γ(b) / Γ(a + b).
 
     Args:
@@ -319,7 +320,7 @@ def beta(a: Any, b: Any) -> Any:
 
 
 @fused
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(a: Any, b: Any, x: ArrayLike) -> Any:
     """Return the regularized incomplete beta function I(x; a, b).
 
     Args:
@@ -344,7 +345,7 @@ def _floats(name: str, *args: Any) -> Any:
 
 
 @fused
-def gammainc(a: Any, x: Any) -> Any:
+def gammainc(a: ArrayLike, x: ArrayLike) -> Any:
     """Return the regularized lower incomplete gamma function P(a, x).
 
     Args:
@@ -361,7 +362,7 @@ def gammainc(a: Any, x: Any) -> Any:
 
 
 @fused
-def gammaincc(a: Any, x: Any) -> Any:
+def gammaincc(a: ArrayLike, x: ArrayLike) -> Any:
     """Return the regularized upper incomplete gamma function Q(a, x) = 1 - P(a, x).
 
     Args:
@@ -381,7 +382,7 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 
 @fused(static=("exact",), name="factorial")
-def factorial(n: Any, exact: bool = False) -> Any:
+def factorial(n: ArrayLike, exact: bool = False) -> Any:
     """Return n! = Γ(n + 1), and 0 for negative n.
 
     Args:
@@ -455,7 +456,7 @@ _poch.defjvps(
 
 
 @fused
-def poch(z: Any, m: Any) -> Any:
+def poch(z: ArrayLike, m: ArrayLike) -> Any:
     """Return the rising factorial (z)ₘ = Γ(z + m) / Γ(z).
 
     Args:
@@ -480,7 +481,7 @@ def _multigammaln(a: Any, count: int) -> Any:
     return computed("multigammaln", compute, a)
 
 
-def multigammaln(a: Any, d: Any) -> Any:
+def multigammaln(a: ArrayLike, d: Any) -> Any:
     """Return the logarithm of the multivariate gamma function of dimension d.
 
     Args:
@@ -504,7 +505,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 
 
 @fused
-def polygamma(n: Any, x: Any) -> Any:
+def polygamma(n: Any, x: ArrayLike) -> Any:
     """Return the n-th derivative of ψ at x.
 
     Args:
@@ -532,7 +533,7 @@ def polygamma(n: Any, x: Any) -> Any:
 
 
 @fused
-def zeta(x: Any, q: Any = None) -> Any:
+def zeta(x: ArrayLike, q: Any = None) -> Any:
     """Return the Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0; Riemann's without q.
 
     Args:

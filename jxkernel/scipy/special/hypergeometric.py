@@ -19,6 +19,7 @@ from jxkernel.api.vectorize import vmap
 from jxkernel.numpy.fusing import fused
 from jxkernel.primitives.elementwise import special as ops
 from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special.elementwise import computed, epsilon
 from jxkernel.scipy.special.gamma_functions import gammasgn
 
@@ -282,7 +283,7 @@ def _hyp2f1_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @fused
-def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
+def hyp2f1(a: Any, b: ArrayLike, c: Any, x: Any) -> Any:
     """Return Gauss's hypergeometric function ₂F₁(a, b; c; x).
 
     Args:

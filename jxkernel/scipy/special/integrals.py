@@ -14,6 +14,7 @@ from jxkernel.api.control_flow.looping import while_loop
 from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.primitives.elementwise import special as ops
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import coefficients as table
 from jxkernel.scipy.special.elementwise import chebyshev, computed, epsilon
 from jxkernel.scipy.special.error_functions import ndtr
@@ -51,7 +52,7 @@ _exp1.defjvps(lambda t, y, x: -t * jnp.exp(-x) / jnp.where(x < 0, np.nan, abs(x)
 
 
 @fused
-def exp1(x: Any) -> Any:
+def exp1(x: ArrayLike) -> Any:
     """Return the exponential integral E₁(x) = ∫₁^∞ exp(-xs)/s ds.
 
     Args:
@@ -98,7 +99,7 @@ _expi.defjvps(lambda t, y, x: t * jnp.exp(x) / x)
 
 
 @fused
-def expi(x: Any) -> Any:
+def expi(x: ArrayLike) -> Any:
     """Return the exponential integral Ei(x), the principal value of ∫ exp(s)/s ds up to x.
 
     Args:
@@ -180,7 +181,7 @@ def _expn_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @fused
-def expn(n: Any, x: Any) -> Any:
+def expn(n: Any, x: ArrayLike) -> Any:
     """Return the generalized exponential integral Eₙ(x) = ∫₁^∞ exp(-xs)/sⁿ ds.
 
     Args:
@@ -231,7 +232,7 @@ def _sici_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @fused
-def sici(x: Any) -> Any:
+def sici(x: ArrayLike) -> Any:
     """Return the pair of the sine and the cosine integral, Si(x) and Ci(x).
 
     Args:
@@ -292,7 +293,7 @@ def _fresnel_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 
 @fused
-def fresnel(x: Any) -> Any:
+def fresnel(x: ArrayLike) -> Any:
     """Return the pair of Fresnel's integrals S(x) and C(x), of sin(πs²/2) and cos(πs²/2).
 
     Args:
@@ -405,7 +406,7 @@ _owens_t.defjvps(
 
 
 @fused
-def owens_t(h: Any, a: Any) -> Any:
+def owens_t(h: ArrayLike, a: ArrayLike) -> Any:
     """Return Owen's T function, the probability of X > h and 0 < Y < aX of two normal numbers.
 
     Args:

@@ -13,6 +13,7 @@ from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import check_known
 from jxkernel.primitives.elementwise.complex import complex as with_parts
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special.elementwise import computed
 
 __all__ = ["lpmn", "lpmn_values", "sph_harm_y"]
@@ -87,7 +88,7 @@ def _with_slopes(z: Any, count: int) -> tuple[Any, Any]:
     return _by_order(rows, count), _by_order(slopes, count)
 
 
-def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
+def lpmn_values(m: int, n: int, z: ArrayLike, is_normalized: bool) -> Any:
     """Return associated Legendre functions Pₙᵐ(z) of all orders and degrees, the sign included.
 
     Args:
@@ -115,7 +116,7 @@ def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
     return _values(_checked("lpmn_values", m, n, z), int(n), bool(is_normalized))
 
 
-def lpmn(m: int, n: int, z: Any) -> tuple[Any, Any]:
+def lpmn(m: int, n: int, z: ArrayLike) -> tuple[Any, Any]:
     """Return associated Legendre functions Pₙᵐ(z) of all orders and degrees, and their derivatives.
 
     Args:

@@ -5,6 +5,7 @@ from typing import Any
 
 from jxkernel import nn
 from jxkernel.numpy.promotion import argument_aval
+from jxkernel.runtime import ArrayLike
 
 __all__ = ["log_softmax", "softmax"]
 
@@ -16,7 +17,7 @@ def _axes(name: str, x: Any, axis: Axis) -> Any:
     return tuple(range(argument_aval(name, x).ndim)) if axis is None else axis
 
 
-def softmax(x: Any, /, *, axis: Axis = None) -> Any:
+def softmax(x: ArrayLike, /, *, axis: Axis = None) -> Any:
     """Return exp(x) / Σ exp(x), which neither overflows nor underflows.
 
     Args:
@@ -30,7 +31,7 @@ def softmax(x: Any, /, *, axis: Axis = None) -> Any:
     return nn.softmax(x, _axes("softmax", x, axis))
 
 
-def log_softmax(x: Any, /, *, axis: Axis = None) -> Any:
+def log_softmax(x: ArrayLike, /, *, axis: Axis = None) -> Any:
     """Return log(softmax(x)), exact where the shares are small.
 
     Args:
