@@ -15,6 +15,7 @@ from jxkernel._reprs import with_type
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.explicit_sharding import explicit_sharding_of
 from jxkernel.core.key_data import ExtendedArray, key_data_axes
+from jxkernel.dtypes import DType
 from jxkernel.errors import NoMeshError
 from jxkernel.sharding import NamedSharding, PartitionSpec, Sharding
 from jxkernel.sharding.layout import Format, sharding_of
@@ -119,7 +120,7 @@ class ShapeDtypeStruct:
 
 
 def _restored(
-    shape: tuple[int, ...], dtype: Any, sharding: Any, weak_type: bool
+    shape: tuple[int, ...], dtype: DType, sharding: Any, weak_type: bool
 ) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(shape, dtype, sharding=sharding, weak_type=weak_type)
 

@@ -18,6 +18,7 @@ from jxkernel import dtypes
 from jxkernel._reprs import in_words, with_type
 from jxkernel.core.dimensions import Dimension
 from jxkernel.core.explicit_sharding import entry_text, explicit_sharding_of
+from jxkernel.dtypes import DType
 from jxkernel.errors import ByteOrderError
 from jxkernel.sharding.mesh import get_abstract_mesh
 from jxkernel.sharding.named import NamedSharding
@@ -206,7 +207,7 @@ class ShapedArray:
     def update(
         self,
         shape: tuple[int, ...] | None = None,
-        dtype: Any = None,
+        dtype: DType = None,
         weak_type: bool | None = None,
         vma: frozenset[Hashable] | None = None,
         explicit_sharding: Any = ...,
@@ -270,7 +271,7 @@ def _as_shape(shape: Any) -> tuple[Any, ...]:
         raise TypeError(f"ShapedArray needs a shape of integers, got {shape!r:.100}") from None
 
 
-def _as_dtype(dtype: Any) -> Any:
+def _as_dtype(dtype: DType) -> Any:
     if dtype is None:
         raise TypeError("ShapedArray needs a dtype, got None: write the one you mean")
     return dtypes.as_dtype(dtype)

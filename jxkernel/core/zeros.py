@@ -13,6 +13,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.dtypes import DType
 
 __all__ = [
     "UndefinedPrimal",
@@ -104,7 +105,7 @@ def constant_beside(value: Any, scalar: complex) -> Any:
     return typed_scalar(aval.dtype, scalar) if aval.ndim else scalar_like(value, scalar)
 
 
-def typed_scalar(dtype: Any, scalar: complex) -> Any:
+def typed_scalar(dtype: DType, scalar: complex) -> Any:
     """Return a number as a NumPy scalar of a dtype.
 
     Raises:
@@ -125,7 +126,7 @@ def zero_scalar(aval: ShapedArray) -> Any:
     return typed_scalar(aval.dtype, 0)
 
 
-def _python_kind(dtype: Any) -> type:
+def _python_kind(dtype: DType) -> type:
     if dtypes.issubdtype(dtype, np.complexfloating):
         return complex
     if dtypes.issubdtype(dtype, np.floating):

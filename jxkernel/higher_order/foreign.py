@@ -17,6 +17,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis
 from jxkernel.core.effects import Effect
 from jxkernel.core.primitive import Primitive, Undefined
+from jxkernel.dtypes import DType
 from jxkernel.higher_order.programs import merge, pick
 from jxkernel.higher_order.scan import bind_scan
 from jxkernel.primitives.shape.broadcast import batch_to_front
@@ -114,7 +115,7 @@ def _dictionary(values: Mapping[str, Any]) -> str:
     return f"{{{items}}}"
 
 
-def _element_text(dtype: Any) -> str:
+def _element_text(dtype: DType) -> str:
     if dtype == np.bool_:
         return "i1"
     if dtype.kind == "f":

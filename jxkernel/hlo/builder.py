@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DType
 from jxkernel.hlo.attributes import (
     comparison_direction,
     dense_elements,
@@ -93,7 +94,7 @@ class Builder:
         value.replace_all_uses_except(made.result, made)
         return made.result
 
-    def constant(self, value: Any, dtype: Any = None) -> Any:
+    def constant(self, value: Any, dtype: DType = None) -> Any:
         """Append a constant: a NumPy array, or a number with its dtype."""
         array = np.asarray(value, dtype)
         elements = dense_elements(array)
@@ -104,7 +105,7 @@ class Builder:
             {"value": elements},
         )
 
-    def splat(self, value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def splat(self, value: Any, shape: tuple[int, ...], dtype: DType) -> Any:
         """Append one number repeated over a shape."""
         # ``float0`` has no number that NumPy would convert.
         number = np.zeros((), dtype) if dtype == dtypes.float0 else value
@@ -112,7 +113,7 @@ class Builder:
         return scalar if not shape else self.broadcast(scalar, (), shape, dtype)
 
     def broadcast(
-        self, value: Any, dims: tuple[int, ...], shape: tuple[int, ...], dtype: Any
+        self, value: Any, dims: tuple[int, ...], shape: tuple[int, ...], dtype: DType
     ) -> Any:
         """Append ``broadcast_in_dim``: axis i of ``value`` becomes axis ``dims[i]``."""
         return self.value(

@@ -8,6 +8,7 @@ from math import prod
 from typing import Any
 
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DType
 from jxkernel.errors import ShapeError
 from jxkernel.hlo.context import context, ir, unknown_location
 from jxkernel.records import record
@@ -60,7 +61,7 @@ def parse_type(text: str) -> Any:
 
 
 @cache
-def element_type(dtype: Any) -> Any:
+def element_type(dtype: DType) -> Any:
     """Return the MLIR element type of a NumPy dtype; ``float0`` has that of ``bool``.
 
     Raises:
@@ -102,7 +103,7 @@ def plain_types(types: Iterable[Any]) -> list[Any]:
 
 
 @lru_cache(maxsize=8192)
-def tensor_type(shape: tuple[int, ...], dtype: Any) -> Any:
+def tensor_type(shape: tuple[int, ...], dtype: DType) -> Any:
     """Return the ranked tensor type of a shape and dtype, a ``SymbolicType`` if it is symbolic."""
     if any(map(is_symbolic, shape)):
         return SymbolicType(shape, dtype)

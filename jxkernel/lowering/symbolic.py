@@ -17,6 +17,7 @@ from jxkernel import hlo
 from jxkernel.core.dimensions import Dimension, is_symbolic
 from jxkernel.core.jaxpr import ClosedJaxpr
 from jxkernel.core.size_arithmetic import Arithmetic
+from jxkernel.dtypes import DType
 from jxkernel.lowering.lower import LoweringContext, ModuleState, module_name, types_of
 from jxkernel.lowering.program import LoweredProgram
 
@@ -97,7 +98,7 @@ class SymbolicContext(LoweringContext):
             )
         return super().op(name, hlo.plain_types(types), operands, attributes, regions)
 
-    def constant(self, value: Any, dtype: Any = None) -> Any:
+    def constant(self, value: Any, dtype: DType = None) -> Any:
         """Append a constant, or the value of a size."""
         if not is_symbolic(value):
             return super().constant(value, dtype)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, random
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import full, placed
 from jxkernel.numpy.creation import ones as ones_of
 from jxkernel.numpy.creation import zeros as zeros_of
@@ -78,13 +79,15 @@ def _initializer(
       own: the dtype where the caller of the initializer gives none.
     """
 
-    def init(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+    def init(
+        key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: Any = None
+    ) -> Any:
         return placed(name, make(key, tuple(shape), _dtype(dtype, own)), None, out_sharding)
 
     return init
 
 
-def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def zeros(key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: Any = None) -> Any:
     """Return zeros; the key is not used.
 
     >>> from jxkernel import random
@@ -95,7 +98,7 @@ def zeros(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any =
     return zeros_of(shape, dtype, out_sharding=out_sharding)
 
 
-def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = None) -> Any:
+def ones(key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: Any = None) -> Any:
     """Return ones; the key is not used.
 
     >>> from jxkernel import random
@@ -106,7 +109,7 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = None, out_sharding: Any = 
     return ones_of(shape, dtype, out_sharding=out_sharding)
 
 
-def constant(value: Any, dtype: Any = None) -> Initializer:
+def constant(value: Any, dtype: DTypeLike = None) -> Initializer:
     """Return an initializer that fills with a value.
 
     The value is converted to the dtype, and broadcasts to the shape.
@@ -117,13 +120,13 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     [0.5, 0.5]
     """
 
-    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         return full(shape, value, dtype)
 
     return _initializer("constant", make, dtype)
 
 
-def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
+def uniform(scale: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
     """Return an initializer with numbers uniform in [0, scale).
 
     The initializer raises a ``ValueError`` for a dtype that is not floating.
@@ -135,13 +138,13 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     ((4, 3), True)
     """
 
-    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         return random.uniform(key, shape, dtype) * np.asarray(scale, dtype)
 
     return _initializer("uniform", make, dtype)
 
 
-def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
+def normal(stddev: Any = 1e-2, dtype: DTypeLike = None) -> Initializer:
     """Return an initializer with normal numbers of a standard deviation.
 
     The initializer raises a ``ValueError`` for a dtype that is not floating.
@@ -152,14 +155,14 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     (4, 3)
     """
 
-    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         return random.normal(key, shape, dtype) * np.asarray(stddev, dtype)
 
     return _initializer("normal", make, dtype)
 
 
 def truncated_normal(
-    stddev: Any = 1e-2, dtype: Any = None, lower: float = -2.0, upper: float = 2.0
+    stddev: Any = 1e-2, dtype: DTypeLike = None, lower: float = -2.0, upper: float = 2.0
 ) -> Initializer:
     """Return an initializer with normal numbers cut off at bounds.
 
@@ -176,7 +179,7 @@ def truncated_normal(
     True
     """
 
-    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         drawn = random.truncated_normal(key, lower, upper, shape, dtype)
         return drawn * np.asarray(stddev, dtype)
 
@@ -260,7 +263,7 @@ def variance_scaling(
     in_axis: Axes = -2,
     out_axis: Axes = -1,
     batch_axis: Axes = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Initializer:
     """Return an initializer whose variance is ``scale`` by the number of inputs or outputs.
 
@@ -285,7 +288,7 @@ def variance_scaling(
     ((100, 10), True)
     """
 
-    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         fans = _fans(shape, in_axis, out_axis, batch_axis)
         variance = scale / max(1.0, _denominator(mode, *fans))
         return _scaled_draw(key, shape, dtype, variance, distribution)
@@ -307,7 +310,7 @@ def _constructor(
     name: str, scale: float, mode: str, distribution: str
 ) -> Callable[..., Initializer]:
     def constructor(
-        in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None
+        in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: DTypeLike = None
     ) -> Initializer:
         return variance_scaling(scale, mode, distribution, in_axis, out_axis, batch_axis, dtype)
 
@@ -327,7 +330,7 @@ he_normal = kaiming_normal = _constructor("he_normal", 2.0, "fan_in", "truncated
 # ---------------------------------------------------------------- orthogonal
 
 
-def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
     """Return an initializer with orthonormal columns, or rows where there are fewer of these.
 
     Args:
@@ -343,7 +346,7 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     (3, 2)
     """
 
-    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         if len(shape) < 2:
             raise ValueError(f"orthogonal needs a shape of two axes or more, got {shape}")
         sizes = list(shape)
@@ -355,7 +358,9 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
     return _initializer("orthogonal", make, dtype)
 
 
-def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+def delta_orthogonal(
+    scale: Any = 1.0, column_axis: int = -1, dtype: DTypeLike = None
+) -> Initializer:
     """Return an initializer of convolutions that keep lengths: orthogonal in the middle, else 0.
 
     Args:
@@ -374,7 +379,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     Array([0.], dtype=float32)
     """
 
-    def make(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    def make(key: Any, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
         if len(shape) not in (3, 4, 5):
             raise ValueError(f"delta_orthogonal needs a shape of 3, 4 or 5 axes, got {shape}")
         if shape[-2] > shape[-1]:

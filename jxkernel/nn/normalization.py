@@ -13,6 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.config import softmax_custom_jvp
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DTypeLike
 from jxkernel.higher_order.custom_jvp import JvpRule, bind_custom_jvp
 from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -318,7 +319,7 @@ def _one_hot(x: Any, count: int, dtype: Any, axis: int) -> Any:
 
 
 def one_hot(
-    x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1, out_sharding: Any = None
+    x: Any, num_classes: int, *, dtype: DTypeLike = None, axis: int = -1, out_sharding: Any = None
 ) -> Any:
     """Return vectors with 1 at the place of each class and 0 elsewhere.
 

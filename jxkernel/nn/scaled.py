@@ -18,6 +18,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.custom.derivatives import custom_vjp
 from jxkernel.api.tracing import eval_shape
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast
@@ -112,7 +113,7 @@ def scaled_matmul(
     rhs: ArrayLike,
     lhs_scales: ArrayLike,
     rhs_scales: ArrayLike,
-    preferred_element_type: Any = np.float32,
+    preferred_element_type: DTypeLike = np.float32,
 ) -> Any:
     """Multiply stacks of matrices whose rows are made of blocks with scales.
 
@@ -242,7 +243,7 @@ def scaled_dot_general(
     lhs: ArrayLike,
     rhs: ArrayLike,
     dimension_numbers: Any,
-    preferred_element_type: Any = np.float32,
+    preferred_element_type: DTypeLike = np.float32,
     configs: Sequence[BlockScaleConfig] | None = None,
     implementation: str | None = None,
 ) -> Any:

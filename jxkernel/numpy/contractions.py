@@ -12,6 +12,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._reprs import counted
 from jxkernel.core.avals import ShapedArray
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
@@ -65,7 +66,7 @@ def paired(
     y_labels: Labels,
     out_labels: Labels,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     multiply: Callable[..., Any] = dot_general,
 ) -> Any:
     """Contract two arrays whose axes are labelled.
@@ -206,7 +207,7 @@ def matmul(
     b: ArrayLike,
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     out_sharding: Any = None,
 ) -> Any:
     """Return the matrix product.
@@ -243,7 +244,12 @@ def matmul(
 
 @fused(static=_how)
 def matvec(
-    x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Return the products of matrices (..., m, k) and vectors (..., k).
 
@@ -264,7 +270,12 @@ def matvec(
 
 @fused(static=_how)
 def vecmat(
-    x1: ArrayLike, x2: ArrayLike, /, *, precision: Any = None, preferred_element_type: Any = None
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    *,
+    precision: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Return the products of conjugated vectors (..., k) and matrices (..., k, n).
 
@@ -296,7 +307,7 @@ def vecdot(
     *,
     axis: int = -1,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Return the inner products along an axis, the first operand conjugated.
 
@@ -346,7 +357,7 @@ def dot(
     b: ArrayLike,
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     out_sharding: Any = None,
 ) -> Any:
     """Return the product summed over the last axis of ``a`` and the last but one of ``b``.
@@ -380,7 +391,7 @@ def dot(
 
 @fused(static=_how)
 def vdot(
-    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None
 ) -> Any:
     """Return the inner product of two arrays as vectors, the first conjugated.
 
@@ -404,7 +415,7 @@ def vdot(
 
 @fused(static=_how)
 def inner(
-    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: Any = None
+    a: ArrayLike, b: ArrayLike, *, precision: Any = None, preferred_element_type: DTypeLike = None
 ) -> Any:
     """Return the product summed over the last axes of both; scalars multiply.
 
@@ -460,7 +471,7 @@ def tensordot(
     axes: int | Sequence[int] | Sequence[Sequence[int]] = 2,
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     out_sharding: Any = None,
 ) -> Any:
     """Return the product summed over pairs of axes.

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.mathematics import conj
@@ -60,7 +61,7 @@ def convolve(
     mode: str = "full",
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Return the convolution of two vectors.
 
@@ -93,7 +94,7 @@ def correlate(
     mode: str = "valid",
     *,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Return the correlation of two vectors: Σ a[n + k] · conj(v[n]) for each shift k.
 

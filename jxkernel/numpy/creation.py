@@ -16,6 +16,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, array_of, refuse_maske
 from jxkernel.core.dimensions import Dimension, is_symbolic
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer, evaluating
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -80,7 +81,7 @@ def canonical_shape(shape: Any, name: str, argument: str = "shape") -> Any:
     return sizes
 
 
-def user_dtype(dtype: Any, name: str, *converted: Any) -> Any:
+def user_dtype(dtype: DTypeLike, name: str, *converted: Any) -> Any:
     """Return the canonical dtype a user asked for; None for none.
 
     Args:
@@ -127,7 +128,7 @@ def placed_like(name: str, x: Any, a: Any, device: Any, out_sharding: Any, shape
 
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     copy: bool = True,
     order: str | None = "K",
@@ -179,7 +180,7 @@ def _on_current_mesh(x: Any) -> Any:
 
 def asarray(
     a: Any,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     order: str | None = None,
     *,
     copy: bool | None = None,
@@ -343,7 +344,7 @@ def _converted(x: Any, dtype: Any, copy: bool, device: Any) -> Any:
     return cast(x, dtype)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+def astype(x: Any, dtype: DTypeLike, /, *, copy: bool = False, device: Any = None) -> Any:
     """Return an array converted to a dtype.
 
     Args:
@@ -380,7 +381,7 @@ def copy(a: Any, order: str | None = None) -> Any:
     return array(a, copy=True, order=order)
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Any:
     """Return a rank-1 array of the elements in a buffer of bytes.
 
     Args:
@@ -449,7 +450,9 @@ def _check_fill(name: str, value: Any, dtype: Any) -> None:
     warn_of_imaginary_parts(name, [argument_aval(name, value, 1)], dtype)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def zeros(
+    shape: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
     """Return an array of zeros.
 
     Args:
@@ -473,7 +476,9 @@ def _constant_of(
     return placed(name, result, device, out_sharding)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def ones(
+    shape: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
     """Return an array of ones; arguments are those of ``zeros``.
 
     >>> jnp.ones((2, 2))
@@ -483,7 +488,9 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any
     return _constant_of("ones", 1, shape, dtype, device, out_sharding)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+def empty(
+    shape: Any, dtype: DTypeLike = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
     """Return an array whose elements are not specified (they are zeros).
 
     Args:
@@ -499,7 +506,12 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 
 
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
+    shape: Any,
+    fill_value: Any,
+    dtype: DTypeLike = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return an array filled with a value.
 
@@ -546,7 +558,7 @@ def _like(name: str, a: Any, dtype: Any, shape: Any) -> tuple[Any, tuple[int, ..
 def full_like(
     a: Any,
     fill_value: Any,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     shape: Any = None,
     *,
     device: Any = None,
@@ -575,7 +587,12 @@ def full_like(
 
 
 def zeros_like(
-    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+    a: Any,
+    dtype: DTypeLike = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return zeros of the shape and dtype of another array; see ``full_like``.
 
@@ -594,7 +611,12 @@ def _constant_like(
 
 
 def ones_like(
-    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+    a: Any,
+    dtype: DTypeLike = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """Return ones of the shape and dtype of another array; see ``full_like``.
 
@@ -606,7 +628,7 @@ def ones_like(
 
 def empty_like(
     prototype: Any,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     shape: Any = None,
     *,
     device: Any = None,

@@ -9,6 +9,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._reprs import counted
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.arithmetic import true_divide
 from jxkernel.numpy.creation import asarray, full, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -63,7 +64,7 @@ def _running(name: str, operation: Any, before: Callable[[Any], Any] = lambda a:
     """Return a function of an array, an axis and a dtype, one program when it runs eagerly."""
 
     @fused(static=("axis", "dtype"), name=name)
-    def running(a: Any, axis: int | None, dtype: Any) -> Any:
+    def running(a: Any, axis: int | None, dtype: DTypeLike) -> Any:
         argument_aval(name, a)
         return _running_along(name, operation, before(a), axis, dtype)
 
@@ -76,7 +77,7 @@ _nancumsum = _running("nancumsum", ops.cumsum, partial(without_nan, value=0))
 _nancumprod = _running("nancumprod", ops.cumprod, partial(without_nan, value=1))
 
 
-def cumsum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Any:
     """Return the sums of the elements up to each one.
 
     Args:
@@ -98,7 +99,7 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: Any = None, out: None =
     return _cumsum(a, static_axis("cumsum", axis), dtype)
 
 
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def cumprod(a: Any, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Any:
     """Return the products of the elements up to each one; arguments are those of ``cumsum``.
 
     The derivative is right also where elements are 0.
@@ -113,7 +114,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return _cumprod(a, static_axis("cumprod", axis), dtype)
 
 
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumsum(a: Any, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Any:
     """Return the running sums with NaN counted as 0; see ``cumsum``.
 
     >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
@@ -126,7 +127,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     return _nancumsum(a, static_axis("nancumsum", axis), dtype)
 
 
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+def nancumprod(a: Any, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Any:
     """Return the running products with NaN counted as 1; see ``cumsum``.
 
     >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
@@ -141,7 +142,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
 
 def _standard(name: str, operation: Any, identity: int) -> Any:
     @fused(static=("axis", "dtype", "include_initial"), name=name)
-    def standard(x: Any, axis: int | None, dtype: Any, include_initial: bool) -> Any:
+    def standard(x: Any, axis: int | None, dtype: DTypeLike, include_initial: bool) -> Any:
         rank = argument_aval(name, x).ndim
         if axis is None and rank != 1:
             raise ValueError(f"{name} needs an axis for an array of shape {np.shape(x)}")
@@ -166,7 +167,7 @@ def cumulative_sum(
     /,
     *,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     include_initial: bool = False,
 ) -> Any:
     """Return running sums, as the array API standard has them.
@@ -193,7 +194,7 @@ def cumulative_prod(
     /,
     *,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     include_initial: bool = False,
 ) -> Any:
     """Return running products; arguments are those of ``cumulative_sum``, and 1 comes first.

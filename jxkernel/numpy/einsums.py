@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel._reprs import counted
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.contractions import paired, totalled
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
@@ -312,7 +313,7 @@ def einsum(
     out: None = None,
     optimize: Any = "auto",
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     out_sharding: Any = None,
     _dot_general: Callable[..., Any] = dot_general,
 ) -> Any:

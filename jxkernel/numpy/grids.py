@@ -13,6 +13,7 @@ from jxkernel.api.traced import check_callable
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.filtering import filtered
 from jxkernel.core.trace import is_unknown
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import asarray, canonical_shape, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import within
@@ -103,7 +104,7 @@ def _positions(shape: tuple[int, ...], dtype: Any, sparse: bool) -> list[Any]:
     return [broadcasted_iota(dtype, size, axis) for axis, size in enumerate(sizes)]
 
 
-def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
+def indices(dimensions: Sequence[int], dtype: DTypeLike = None, sparse: bool = False) -> Any:
     """Return the positions along each axis of all elements of a shape.
 
     Args:
@@ -125,7 +126,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
 
 @filtered
 def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+    function: Callable[..., Any], shape: Any, *, dtype: DTypeLike = float, **kwargs: Any
 ) -> Any:
     """Return what a function gives for the position of each element of a shape.
 
@@ -320,7 +321,7 @@ def ravel_multi_index(
     mode: str = "raise",
     order: str = "C",
     *,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Any:
     """Return positions along each axis as positions in the flattened array.
 

@@ -31,6 +31,7 @@ from numpy import (
 from numpy.exceptions import ComplexWarning
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import asarray
 
 __all__ = [
@@ -87,7 +88,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     return asarray(found) if isinstance(found, np.ndarray) else found
 
 
-def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Any:
     """Return the numbers written in a string as an array.
 
     Args:
@@ -105,7 +106,9 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     return asarray(np.fromstring(string, dtype=dtype, count=count, sep=sep))
 
 
-def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0) -> Any:
+def fromfile(
+    file: Any, dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0
+) -> Any:
     """Return the numbers of a file as an array.
 
     Args:
@@ -130,7 +133,7 @@ def fromfile(file: Any, dtype: Any = float, count: int = -1, sep: str = "", offs
     return asarray(np.fromfile(file, dtypes.as_dtype(dtype), count, sep, offset))
 
 
-def fromiter(iter: Any, dtype: Any, count: int = -1) -> Any:
+def fromiter(iter: Any, dtype: DTypeLike, count: int = -1) -> Any:
     """Return what an iterator gives as an array.
 
     Args:

@@ -10,6 +10,7 @@ import numpy as np
 from jxkernel._lazy import late_function
 from jxkernel._reprs import with_type
 from jxkernel.core.trace import Tracer
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import user_dtype, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast, check_arguments, promote_dtypes
@@ -72,7 +73,7 @@ def _concatenated(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
     return whole if dtype is None else cast(whole, dtype)
 
 
-def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+def concatenate(arrays: Any, axis: int | None = 0, dtype: DTypeLike = None) -> Any:
     """Join arrays along an axis they have.
 
     Args:
@@ -113,7 +114,7 @@ def _stacked(arrays: Sequence[Any], axis: int, dtype: Any) -> Any:
     return whole if dtype is None else cast(whole, dtype)
 
 
-def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: DTypeLike = None) -> Any:
     """Join arrays of one shape along a new axis.
 
     Args:
@@ -158,7 +159,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     return _unstacked(x, axis)
 
 
-def vstack(tup: Any, dtype: Any = None) -> Any:
+def vstack(tup: Any, dtype: DTypeLike = None) -> Any:
     """Join arrays along axis 0, those of rank 1 as rows.
 
     >>> jnp.vstack([jnp.array([1, 2]), jnp.array([[3, 4]])])
@@ -168,7 +169,7 @@ def vstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(_at_least(tup, "vstack", atleast_2d), 0, dtype)
 
 
-def hstack(tup: Any, dtype: Any = None) -> Any:
+def hstack(tup: Any, dtype: DTypeLike = None) -> Any:
     """Join arrays along axis 1, or 0 if they are of rank 1.
 
     Args:
@@ -186,7 +187,7 @@ def hstack(tup: Any, dtype: Any = None) -> Any:
     return concatenate(parts, 0 if np.ndim(parts[0]) == 1 else 1, dtype)
 
 
-def dstack(tup: Any, dtype: Any = None) -> Any:
+def dstack(tup: Any, dtype: DTypeLike = None) -> Any:
     """Join arrays along axis 2, those of lower rank made rank 3.
 
     >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])

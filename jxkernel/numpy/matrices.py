@@ -7,6 +7,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.dimensions import greater, is_symbolic, lesser
 from jxkernel.core.trace import is_unknown
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import asarray, canonical_shape, placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -75,7 +76,9 @@ def _diagonal_of_ones(rows: int, columns: int, offset: int, dtype: Any) -> Any:
     return cast(eq(ops.add(row, cast(offset, _INT32)), column), dtype)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None, *, device: Any = None
+) -> Any:
     """Return a matrix with ones on one diagonal and zeros elsewhere.
 
     Args:
@@ -96,7 +99,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     return placed("eye", make(rows, columns, offset, found), device)
 
 
-def identity(n: int, dtype: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike = None) -> Any:
     """Return the identity matrix of ``n`` rows; the default float dtype where none is given.
 
     Args:
@@ -121,7 +124,7 @@ def _tri(rows: int, columns: int, k: int, dtype: Any) -> Any:
     return cast(ge(cast(k, _INT32), _distance(rows, columns)), dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Any:
     """Return a matrix with ones on and below a diagonal, zeros above.
 
     Args:
@@ -281,7 +284,7 @@ def trace(
     offset: Any = 0,
     axis1: int = 0,
     axis2: int = 1,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
 ) -> Any:
     """Return the sum of the diagonal of matrices.

@@ -8,6 +8,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.logic import truth
 from jxkernel.numpy.promotion import (
@@ -31,7 +32,7 @@ from jxkernel.runtime import ArrayLike
 __all__ = ["mean", "std", "var"]
 
 
-def computation_dtype(dtype: Any) -> Any:
+def computation_dtype(dtype: DTypeLike) -> Any:
     """Return the dtype to compute a mean in: float32 for narrower floats."""
     narrow = dtype in dtypes.FLOATING and dtypes.itemsize_bits(dtype) < 32
     return np.dtype(np.float32) if narrow else dtype
@@ -89,7 +90,7 @@ def _remaining(x: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
 def mean(
     a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
     *,
@@ -199,7 +200,7 @@ _var, _std = spread_function("var", False), spread_function("std", True)
 def var(
     a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: int = 0,
     keepdims: bool = False,
@@ -238,7 +239,7 @@ def var(
 def std(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: int = 0,
     keepdims: bool = False,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.argminmax import position
 from jxkernel.numpy.logic import bitwise_not, isnan
 from jxkernel.numpy.means import mean_function, spread_function
@@ -63,7 +64,7 @@ _nanstd = spread_function("nanstd", True, _present)
 def nansum(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
     initial: Any = None,
@@ -80,7 +81,7 @@ def nansum(
 def nanprod(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
     initial: Any = None,
@@ -159,7 +160,7 @@ def nanargmin(
 def nanmean(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
     where: Any = None,
@@ -175,7 +176,7 @@ def nanmean(
 def nanvar(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: int = 0,
     keepdims: bool = False,
@@ -193,7 +194,7 @@ def nanvar(
 def nanstd(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     ddof: int = 0,
     keepdims: bool = False,

@@ -20,6 +20,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, array_of
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer, is_unknown
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import (
     ByteOrderError,
     ComplexOrderError,
@@ -91,7 +92,7 @@ def argument_aval(name: str, x: Any, position: int = 0) -> ShapedArray:
         ) from None
 
 
-def exact_number(value: Any, dtype: Any) -> Any:
+def exact_number(value: Any, dtype: DTypeLike) -> Any:
     """Return a number in a dtype if the one that it would have by itself cannot hold it."""
     if type(value) is int:
         narrow = -(2**31) <= value < 2**31
@@ -116,7 +117,7 @@ def check_arguments(name: str, *args: Any) -> None:
         argument_aval(name, arg, position)
 
 
-def cast(x: Any, dtype: Any, weak_type: bool = False) -> Any:
+def cast(x: Any, dtype: DTypeLike, weak_type: bool = False) -> Any:
     """Return an array or number as one of exactly a dtype and weakness.
 
     Python numbers and NumPy scalars stay scalars, so that they end as literals.
@@ -155,7 +156,7 @@ def _cast_scalar(x: Any, dtype: Any, weak_type: bool) -> Any:
     return _PYTHON_KINDS[dtype](scalar) if weak_type else scalar
 
 
-def scalar_of(dtype: Any, number: Any) -> Any:
+def scalar_of(dtype: DTypeLike, number: Any) -> Any:
     """Return a number as a scalar of a dtype; of keys, the key whose data all are that number."""
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.scalar(number)
@@ -227,7 +228,7 @@ def promote_complex(name: str, *args: Any) -> list[Any]:
     return _promote_to(name, args, complex_dtype)
 
 
-def ruled_dtype(name: str, rule: Any, dtype: Any) -> Any:
+def ruled_dtype(name: str, rule: Any, dtype: DTypeLike) -> Any:
     """Return what a rule for numbers makes of a dtype.
 
     Raises:
@@ -238,7 +239,7 @@ def ruled_dtype(name: str, rule: Any, dtype: Any) -> Any:
     return rule(dtype)
 
 
-def inexact_dtype(dtype: Any) -> Any:
+def inexact_dtype(dtype: DTypeLike) -> Any:
     """Return a dtype if floating or complex, else the canonical float that stands for it."""
     return (
         dtype
@@ -247,17 +248,17 @@ def inexact_dtype(dtype: Any) -> Any:
     )
 
 
-def complex_dtype(dtype: Any) -> Any:
+def complex_dtype(dtype: DTypeLike) -> Any:
     """Return the canonical complex dtype that stands for one."""
     return dtypes.canonicalize_dtype(dtypes.to_complex_dtype(dtype))
 
 
-def default_inexact_dtype(dtype: Any) -> Any:
+def default_inexact_dtype(dtype: DTypeLike) -> Any:
     """Return a dtype if floating or complex, else the default float, whatever its width."""
     return dtype if dtype in dtypes.INEXACT else dtypes.default_float_dtype()
 
 
-def numeric_dtype(dtype: Any) -> Any:
+def numeric_dtype(dtype: DTypeLike) -> Any:
     """Return a dtype, or ``int32`` in place of ``bool``, in 64-bit mode too."""
     return np.dtype(np.int32) if dtype in dtypes.BOOLEAN else dtype
 
@@ -420,7 +421,7 @@ def broadcast_to_shape(x: Any, shape: Sequence[int]) -> Any:
     return broadcast_in_dim(x, shape, tuple(range(offset, len(shape))))
 
 
-def refuse_complex(name: str, dtype: Any) -> None:
+def refuse_complex(name: str, dtype: DTypeLike) -> None:
     """Refuse complex dtypes, whose numbers have no order.
 
     Raises:

@@ -8,6 +8,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.dimensions import greater, is_symbolic
 from jxkernel.core.trace import Tracer, is_unknown, place_in_source
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ConcretizationTypeError
 from jxkernel.numpy.creation import asarray, astype, placed, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -50,7 +51,7 @@ def arange(
     start: Any,
     stop: Any = None,
     step: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     device: Any = None,
     out_sharding: Any = None,
@@ -221,7 +222,7 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
     *,
     device: Any = None,
@@ -264,7 +265,7 @@ def logspace(
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
 ) -> Any:
     """Return ``base`` to the powers that ``linspace`` gives for the same arguments.
@@ -286,7 +287,7 @@ def geomspace(
     stop: Any,
     num: int = 50,
     endpoint: bool = True,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     axis: int = 0,
 ) -> Any:
     """Return numbers spaced evenly on a logarithmic scale, from ``start`` to ``stop``.

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import KeyTypeError
 from jxkernel.numpy.creation import user_dtype
 from jxkernel.numpy.fusing import fused
@@ -65,7 +66,7 @@ _ALL = Along(None, False, None)
 
 
 def along(
-    name: str, axis: Axis, keepdims: bool, out: None, dtype: Any = None, *converted: Any
+    name: str, axis: Axis, keepdims: bool, out: None, dtype: DTypeLike = None, *converted: Any
 ) -> Along:
     """Return what a user said of a reduction beside its arrays.
 
@@ -150,7 +151,7 @@ def _first_value(name: str, initial: Any, dtype: Any) -> Any:
 # ---------------------------------------------------------------- sum and prod
 
 
-def accumulated_dtype(dtype: Any, promote_integers: bool) -> Any:
+def accumulated_dtype(dtype: DTypeLike, promote_integers: bool) -> Any:
     """Return the dtype of a sum: integers narrower than the default one become it."""
     if dtype in dtypes.BOOLEAN:
         return dtypes.default_int_dtype() if promote_integers else np.dtype(np.int32)
@@ -199,7 +200,7 @@ _prod = accumulation("prod", reduce.reduce_prod, ops.mul, 1)
 def sum(
     a: ArrayLike,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
     initial: Any = None,
@@ -236,7 +237,7 @@ def sum(
 def prod(
     a: Any,
     axis: Axis = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: None = None,
     keepdims: bool = False,
     initial: Any = None,

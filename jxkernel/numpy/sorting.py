@@ -10,6 +10,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import asarray, user_dtype
 from jxkernel.numpy.fusing import fused
@@ -121,7 +122,7 @@ def argsort(
     order: None = None,
     stable: bool = True,
     descending: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Any:
     """Return the positions that sort an array.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.arithmetic import clip
 from jxkernel.numpy.contractions import dot
 from jxkernel.numpy.creation import asarray, user_dtype
@@ -153,7 +154,7 @@ def cov(
     ddof: float | None = None,
     fweights: Any = None,
     aweights: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Any:
     """Return the covariances of variables.
 
@@ -201,7 +202,7 @@ def cov(
     return result[0, 0] if result.shape == (1, 1) else result
 
 
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: DTypeLike = None) -> Any:
     """Return the correlations of variables: their covariances divided by their deviations.
 
     Arguments are those of ``cov``.  Real and imaginary parts are kept within -1 and 1.

@@ -15,6 +15,7 @@ import numpy as np
 from jxkernel._lazy import late_function
 from jxkernel._reprs import counted
 from jxkernel.core.filtering import filtered
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.arithmetic import add, maximum, minimum, multiply, negative, subtract
 from jxkernel.numpy.creation import asarray, full, user_dtype
 from jxkernel.numpy.joining import concatenate
@@ -157,7 +158,7 @@ class ufunc(metaclass=_Universal):
         self,
         a: Any,
         axis: Axis = 0,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         out: None = None,
         keepdims: bool = False,
         initial: Any = None,
@@ -225,7 +226,9 @@ class ufunc(metaclass=_Universal):
         parts = lines[rest] if mask is None else (lines[rest], mask[rest])
         return scan(step, first, parts)[0]
 
-    def accumulate(self, a: Any, axis: int | None = 0, dtype: Any = None, out: None = None) -> Any:
+    def accumulate(
+        self, a: Any, axis: int | None = 0, dtype: DTypeLike = None, out: None = None
+    ) -> Any:
         """Return every intermediate result of ``reduce`` along an axis.
 
         Args:
@@ -306,7 +309,7 @@ class ufunc(metaclass=_Universal):
         return reshape(scan(step, flat, (ravel(places), *values))[0], a.shape)
 
     def reduceat(
-        self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None
+        self, a: Any, indices: Any, axis: int = 0, dtype: DTypeLike = None, out: None = None
     ) -> Any:
         """Return the folds of the slices that consecutive indices bound.
 
@@ -381,7 +384,7 @@ def _updating(method: str) -> Callable[[Any, Any, Any], Any]:
 def _without_dtype(reduction: Callable[..., Any]) -> Callable[..., Any]:
     """Return a reduction that converts its operand, as one that takes ``dtype=``."""
 
-    def reduced(a: Any, axis: Axis, *, dtype: Any = None, **how: Any) -> Any:
+    def reduced(a: Any, axis: Axis, *, dtype: DTypeLike = None, **how: Any) -> Any:
         converted = a if dtype is None else asarray(a).astype(user_dtype(dtype, "reduce"))
         return reduction(converted, axis, **how)
 
@@ -390,7 +393,7 @@ def _without_dtype(reduction: Callable[..., Any]) -> Callable[..., Any]:
 
 def _truth_reduction(reduction: Callable[..., Any], combine: Any) -> Callable[..., Any]:
     def reduced(
-        a: Any, axis: Axis, *, keepdims: bool, initial: Any, where: Any, dtype: Any = None
+        a: Any, axis: Axis, *, keepdims: bool, initial: Any, where: Any, dtype: DTypeLike = None
     ) -> Any:
         found = reduction(a, axis, keepdims=keepdims, where=where)
         found = found if initial is None else combine(found, initial)

@@ -15,6 +15,7 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import scalar_like, zero_jvp
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.errors import ShapeError
 from jxkernel.primitives.arguments import canonical_axis, integers, is_array, whole_numbers
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -36,7 +37,7 @@ _TOO_MANY = 2**36
 """From so many elements on, XLA's program for the CPU ends the process instead of failing."""
 
 
-def iota(dtype: Any, size: int) -> Any:
+def iota(dtype: DTypeLike, size: int) -> Any:
     """Return the array 0, 1, ..., ``size`` - 1 of a numeric dtype.  StableHLO ``iota``.
 
     Raises:
@@ -51,7 +52,7 @@ def iota(dtype: Any, size: int) -> Any:
 
 
 def broadcasted_iota(
-    dtype: Any, shape: Sequence[int], dimension: int, *, out_sharding: Any = None
+    dtype: DTypeLike, shape: Sequence[int], dimension: int, *, out_sharding: Any = None
 ) -> Any:
     """Return an array whose elements are their own positions along one axis.
 
@@ -76,7 +77,7 @@ def broadcasted_iota(
     return _counting("broadcasted_iota", dtype, shape, dimension)
 
 
-def _counting(name: str, dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+def _counting(name: str, dtype: DType, shape: Sequence[int], dimension: int) -> Any:
     wanted = dtypes.check_and_canonicalize_user_dtype(dtype, name)
     if not dtypes.issubdtype(wanted, np.number):
         raise TypeError(f"{name} does not accept dtype {wanted}: it makes numbers")
@@ -88,12 +89,12 @@ def _counting(name: str, dtype: Any, shape: Sequence[int], dimension: int) -> An
 
 
 @iota_p.def_abstract_eval
-def _iota_abstract_eval(*, dtype: Any, shape: tuple[int, ...], dimension: int) -> ShapedArray:
+def _iota_abstract_eval(*, dtype: DType, shape: tuple[int, ...], dimension: int) -> ShapedArray:
     return ShapedArray(shape, dtype)
 
 
 @iota_p.def_lower
-def _iota_lower(context: Any, *, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
+def _iota_lower(context: Any, *, dtype: DType, shape: tuple[int, ...], dimension: int) -> Any:
     if not any(map(is_symbolic, shape)) and prod(shape) >= _TOO_MANY:
         raise ShapeError(f"iota got shape {shape}: no device has memory for so many numbers")
     return context.value(
@@ -111,7 +112,11 @@ iota_p.define(
 
 
 def full(
-    shape: int | Sequence[int], fill_value: ArrayLike, dtype: Any = None, *, sharding: Any = None
+    shape: int | Sequence[int],
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
+    *,
+    sharding: Any = None,
 ) -> Any:
     """Return a scalar repeated over a shape.
 
@@ -142,7 +147,7 @@ def full(
     return broadcast_in_dim(_scalar_of(fill_value, dtype), sizes, ())
 
 
-def _scalar_of(value: Any, dtype: Any) -> Any:
+def _scalar_of(value: Any, dtype: DType) -> Any:
     """Return a scalar in a dtype; in its own, weak if it was, where none is asked for."""
     if dtype is None:
         return value
@@ -159,7 +164,7 @@ def _scalar_of(value: Any, dtype: Any) -> Any:
 def full_like(
     x: Any,
     fill_value: ArrayLike,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     shape: Sequence[int] | None = None,
     sharding: Any = None,
 ) -> Any:
@@ -214,7 +219,7 @@ def beside_committed(made: Any, like: Any) -> Any:
     return with_sums_moved(made, sharding) if puts_off_sums(sharding) else place(made, sharding)
 
 
-def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
+def empty(shape: Sequence[int], dtype: DTypeLike, *, out_sharding: Any = None) -> Any:
     """Return an array of a shape and dtype; its elements are zeros.
 
     Args:

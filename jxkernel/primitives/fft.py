@@ -16,6 +16,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, typed_scalar, zero_scalar
+from jxkernel.dtypes import DType
 from jxkernel.primitives.arguments import integers
 from jxkernel.primitives.elementwise.arithmetic import mul
 from jxkernel.primitives.elementwise.complex import complex, conj, real
@@ -86,7 +87,7 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> An
     return fft_p.bind(x, fft_type=kind, fft_lengths=lengths)
 
 
-def _check_dtype(kind: FftType, dtype: Any) -> Any:
+def _check_dtype(kind: FftType, dtype: DType) -> Any:
     """Return the result's dtype, or raise a TypeError."""
     accepted = _COMPLEX_OF if kind is FftType.RFFT else _REAL_OF
     if dtype.name not in accepted:
@@ -171,7 +172,7 @@ def _transpose_of_inverse_real(ct: Any, lengths: tuple[int, ...]) -> Any:
     return mul(complex(spread, _zeros_like(spread, part)), conj(y))
 
 
-def _zeros_like(like: Any, dtype: Any) -> Any:
+def _zeros_like(like: Any, dtype: DType) -> Any:
     """Return zeros of the shape of an array."""
     return broadcast_in_dim(typed_scalar(dtype, 0), shape_of(like), ())
 

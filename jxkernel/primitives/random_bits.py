@@ -19,6 +19,7 @@ from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.primitives.arguments import integers
 from jxkernel.primitives.indexing.concatenate import stack
 from jxkernel.primitives.indexing.slicing import index_in_dim
@@ -194,7 +195,7 @@ class RandomAlgorithm(IntEnum):
 def rng_bit_generator(
     key: Any,
     shape: Sequence[int],
-    dtype: Any = np.uint32,
+    dtype: DTypeLike = np.uint32,
     algorithm: RandomAlgorithm | int = RandomAlgorithm.RNG_DEFAULT,
     *,
     out_sharding: Any = None,
@@ -247,7 +248,7 @@ def _algorithm(algorithm: RandomAlgorithm | int) -> RandomAlgorithm:
 
 @rng_bit_generator_p.def_abstract_eval
 def _rng_bit_generator_abstract_eval(
-    key: ShapedArray, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAlgorithm
+    key: ShapedArray, *, shape: tuple[int, ...], dtype: DType, algorithm: RandomAlgorithm
 ) -> list[ShapedArray]:
     if (key.shape, key.dtype.name) not in (((4,), "uint32"), ((2,), "uint64")):
         raise TypeError(f"rng_bit_generator's state is u32[4] or u64[2], got {key.short()}")
@@ -258,7 +259,7 @@ def _rng_bit_generator_abstract_eval(
 
 @rng_bit_generator_p.def_lower
 def _rng_bit_generator_lower(
-    context: Any, key: Any, *, shape: tuple[int, ...], dtype: Any, algorithm: RandomAlgorithm
+    context: Any, key: Any, *, shape: tuple[int, ...], dtype: DType, algorithm: RandomAlgorithm
 ) -> list[Any]:
     """Keep the state in 64-bit words and make bits of 32 or 64, which XLA supports everywhere."""
     aval = context.avals_in[0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.config import high_dynamic_range_gumbel
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import broadcast_to_shape, cast
@@ -82,7 +83,7 @@ def check_method(name: str, method: str) -> bool:
     return method == "exact"
 
 
-def toward(start: float, end: float, dtype: Any) -> Any:
+def toward(start: float, end: float, dtype: DTypeLike) -> Any:
     """Return the number of a dtype next to ``start`` in the direction of ``end``."""
     return np.nextafter(dtype.type(start), dtype.type(end), dtype=dtype)
 
@@ -90,7 +91,7 @@ def toward(start: float, end: float, dtype: Any) -> Any:
 # ---------------------------------------------------------------- normal
 
 
-def normal_floats(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def normal_floats(key_data: Any, name: str, shape: Shape, dtype: DTypeLike) -> Any:
     """Return standard normal numbers: √2 · erf⁻¹ of uniform ones in (-1, 1)."""
     numbers = uniform_floats(key_data, name, shape, dtype, toward(-1, 0, dtype), 1.0)
     return dtype.type(sqrt(2)) * erf_inv(numbers)
@@ -108,7 +109,7 @@ def _normal(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
 def normal(
     key: Any,
     shape: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:
@@ -165,11 +166,15 @@ def _without_parameters(name: str, transform: Callable[[Any], Any], low: Any, do
     """Return a distribution made of uniform numbers in [low(dtype), 1) by a formula."""
 
     @fused(static=_static, name=name)
-    def drawn(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+    def drawn(key_data: Any, name: str, shape: Shape, dtype: DTypeLike) -> Any:
         return transform(uniform_floats(key_data, name, shape, dtype, low(dtype), 1.0))
 
     def distribution(
-        key: Any, shape: int | Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
+        key: Any,
+        shape: int | Sequence[int] = (),
+        dtype: DTypeLike = None,
+        *,
+        out_sharding: Any = None,
     ) -> Any:
         key_data, generator = checked_key_data(name, key)
         sizes = canonical_shape(shape, f"random.{name}")
@@ -196,13 +201,15 @@ def drawing_with(name: str, draw: Callable[..., Any], methods: bool = False) -> 
         parameters: tuple[Any, ...],
         name: str,
         shape: Shape,
-        dtype: Any,
+        dtype: DTypeLike,
         options: tuple[bool, ...],
     ) -> Any:
         spread = [broadcast_to_shape(cast(p, dtype), shape) for p in parameters]
         return draw(key_data, name, shape, dtype, *spread, *options)
 
-    def checked(key: Any, shape: Any, dtype: Any, *parameters: Any, method: str = "exact") -> Any:
+    def checked(
+        key: Any, shape: Any, dtype: DTypeLike, *parameters: Any, method: str = "exact"
+    ) -> Any:
         options = (check_method(name, method),) if methods else ()
         key_data, generator = checked_key_data(name, key)
         found = float_dtype(name, dtype)
@@ -220,12 +227,12 @@ def _least_normal(dtype: Any) -> Any:
     return dtypes.finfo(dtype).tiny
 
 
-def standard_exponential(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def standard_exponential(key_data: Any, name: str, shape: Shape, dtype: DTypeLike) -> Any:
     """Return numbers of the exponential distribution of rate 1."""
     return -log1p(-uniform_floats(key_data, name, shape, dtype))
 
 
-def standard_gumbel(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def standard_gumbel(key_data: Any, name: str, shape: Shape, dtype: DTypeLike) -> Any:
     """Return numbers of the standard Gumbel distribution."""
     return -log(-log(uniform_floats(key_data, name, shape, dtype, _least_normal(dtype), 1.0)))
 
@@ -239,7 +246,7 @@ exponential = _without_parameters(
 _gumbel = _without_parameters("gumbel", lambda u: -log(-log(u)), _least_normal, "")
 
 
-def fine_gumbel(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def fine_gumbel(key_data: Any, name: str, shape: Shape, dtype: DTypeLike) -> Any:
     """Return standard Gumbel numbers from two draws each: the greatest ones are resolved finely.
 
     A second uniform number fills the places below the first one's last.
@@ -274,7 +281,7 @@ cauchy = _without_parameters(
 def gumbel(
     key: Any,
     shape: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     mode: str | None = None,
     *,
     out_sharding: Any = None,
@@ -327,13 +334,13 @@ def _lognormal(key_data: Any, name: str, shape: Shape, dtype: Any, sigma: Any) -
     return exp(sigma * normal_floats(key_data, name, shape, dtype))
 
 
-def standard_maxwell(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def standard_maxwell(key_data: Any, name: str, shape: Shape, dtype: DTypeLike) -> Any:
     """Return the lengths of standard normal vectors of three components."""
     vectors = normal_floats(key_data, name, (*shape, 3), dtype)
     return root(reduce_sum(vectors * vectors, (len(shape),)))
 
 
-def signs(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
+def signs(key_data: Any, name: str, shape: Shape, dtype: DTypeLike) -> Any:
     """Return -1 or 1, each with probability one half: the same ones for each dtype."""
     chosen = lt(uniform_floats(key_data, name, shape, dtypes.default_float_dtype()), 0.5)
     return 2 * cast(chosen, dtype) - 1
@@ -387,7 +394,7 @@ def truncated_normal(
     lower: ArrayLike,
     upper: ArrayLike,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:
@@ -415,7 +422,7 @@ def truncated_normal(
 
 
 def rayleigh(
-    key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any, scale: Any, shape: Any = None, dtype: DTypeLike = None, *, out_sharding: Any = None
 ) -> Any:
     """Return random numbers of the Rayleigh distribution: lengths of normal vectors in a plane.
 
@@ -435,7 +442,7 @@ def rayleigh(
 
 
 def pareto(
-    key: Any, b: ArrayLike, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any, b: ArrayLike, shape: Any = None, dtype: DTypeLike = None, *, out_sharding: Any = None
 ) -> Any:
     """Return random numbers of the Pareto distribution of density b / x^(b+1) for x ≥ 1.
 
@@ -455,7 +462,7 @@ def pareto(
 
 
 def weibull_min(
-    key: Any, scale: Any, concentration: ArrayLike, shape: Any = None, dtype: Any = None
+    key: Any, scale: Any, concentration: ArrayLike, shape: Any = None, dtype: DTypeLike = None
 ) -> Any:
     """Return random numbers of the Weibull distribution.
 
@@ -475,7 +482,12 @@ def weibull_min(
 
 
 def lognormal(
-    key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    sigma: Any = 1.0,
+    shape: Any = None,
+    dtype: DTypeLike = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Return exp of normal numbers of standard deviation ``sigma``.
 
@@ -494,7 +506,7 @@ def lognormal(
     return placed("random.lognormal", _draw_lognormal(key, shape, dtype, sigma), None, out_sharding)
 
 
-def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def maxwell(key: Any, shape: Any = (), dtype: DTypeLike = None, *, out_sharding: Any = None) -> Any:
     """Return lengths of standard normal vectors of three components.
 
     Args:
@@ -512,7 +524,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
 
 
 def double_sided_maxwell(
-    key: Any, loc: Any, scale: Any, shape: Any = None, dtype: Any = None
+    key: Any, loc: Any, scale: Any, shape: Any = None, dtype: DTypeLike = None
 ) -> Any:
     """Return ``loc`` plus or minus ``scale`` times numbers of ``maxwell``.
 
@@ -534,7 +546,12 @@ def double_sided_maxwell(
 
 
 def wald(
-    key: Any, mean: ArrayLike, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any,
+    mean: ArrayLike,
+    shape: Any = None,
+    dtype: DTypeLike = None,
+    *,
+    out_sharding: Any = None,
 ) -> Any:
     """Return random numbers of the inverse Gaussian distribution of a mean and scale 1.
 
@@ -559,7 +576,7 @@ def triangular(
     mode: Any,
     right: Any,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:

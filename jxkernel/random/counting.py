@@ -10,6 +10,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.control_flow.scanning import scan
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -43,7 +44,7 @@ def poisson(
     key: Any,
     lam: Any,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     method: str = "exact",
     out_sharding: Any = None,
@@ -93,7 +94,7 @@ def _binomial(key_data: Any, n: Any, p: Any, name: str, shape: Shape, dtype: Any
     return binomial_numbers(key_data, name, n, p)
 
 
-def binomial(key: Any, n: ArrayLike, p: Any, shape: Any = None, dtype: Any = None) -> Any:
+def binomial(key: Any, n: ArrayLike, p: Any, shape: Any = None, dtype: DTypeLike = None) -> Any:
     """Return numbers of successes in ``n`` trials, as floats.
 
     Args:
@@ -144,7 +145,13 @@ def _multinomial(
 
 
 def multinomial(
-    key: Any, n: ArrayLike, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1
+    key: Any,
+    n: ArrayLike,
+    p: Any,
+    *,
+    shape: Any = None,
+    dtype: DTypeLike = None,
+    unroll: int | bool = 1,
 ) -> Any:
     """Return how often each category comes in ``n`` draws, as floats where not asked otherwise.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -46,7 +47,7 @@ __all__ = [
 Shape = tuple[int, ...]
 
 
-def integer_dtype(name: str, dtype: Any, error: type[Exception] = ValueError) -> Any:
+def integer_dtype(name: str, dtype: DTypeLike, error: type[Exception] = ValueError) -> Any:
     """Return the canonical dtype of a distribution of integers.
 
     Raises:
@@ -113,7 +114,7 @@ def _rademacher(key_data: Any, name: str, shape: Shape, dtype: Any) -> Any:
 
 
 def rademacher(
-    key: Any, shape: int | Sequence[int] = (), dtype: Any = None, *, out_sharding: Any = None
+    key: Any, shape: int | Sequence[int] = (), dtype: DTypeLike = None, *, out_sharding: Any = None
 ) -> Any:
     """Return -1 or 1, each with probability one half.
 
@@ -197,7 +198,7 @@ def randint(
     shape: int | Sequence[int],
     minval: Any,
     maxval: ArrayLike,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:
@@ -345,7 +346,7 @@ def _geometric(key_data: Any, p: Any, name: str, shape: Shape, dtype: Any) -> An
 
 
 def geometric(
-    key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any, p: Any, shape: Any = None, dtype: DTypeLike = None, *, out_sharding: Any = None
 ) -> Any:
     """Return the numbers of trials up to the first success, at least 1.
 

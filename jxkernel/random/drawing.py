@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
@@ -45,7 +46,7 @@ def _bits(key_data: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
 def bits(
     key: Any,
     shape: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:
@@ -75,7 +76,7 @@ def bits(
     return placed("random.bits", result, None, out_sharding)
 
 
-def float_dtype(name: str, dtype: Any) -> Any:
+def float_dtype(name: str, dtype: DTypeLike) -> Any:
     """Return the canonical dtype of a floating distribution.
 
     Raises:
@@ -115,7 +116,12 @@ def _fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 
 def uniform_floats(
-    key_data: Any, name: str, shape: tuple[int, ...], dtype: Any, low: Any = 0.0, high: Any = 1.0
+    key_data: Any,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: DTypeLike,
+    low: Any = 0.0,
+    high: Any = 1.0,
 ) -> Any:
     """Return floats from [low, high).
 
@@ -145,7 +151,7 @@ def _uniform(
 def uniform(
     key: Any,
     shape: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     minval: Any = 0.0,
     maxval: ArrayLike = 1.0,
     *,

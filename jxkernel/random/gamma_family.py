@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -98,7 +99,7 @@ def gamma(
     key: Any,
     a: Any,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     method: str = "exact",
     out_sharding: Any = None,
@@ -134,7 +135,7 @@ def loggamma(
     key: Any,
     a: Any,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     method: str = "exact",
     out_sharding: Any = None,
@@ -166,7 +167,7 @@ def beta(
     a: Any,
     b: Any,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     method: str = "exact",
     out_sharding: Any = None,
@@ -198,7 +199,7 @@ def chisquare(
     key: Any,
     df: Any,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     method: str = "exact",
     out_sharding: Any = None,
@@ -233,7 +234,7 @@ def f(
     dfnum: Any,
     dfden: Any,
     shape: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:
@@ -254,7 +255,9 @@ def f(
     return placed("random.f", _draw_f(key, shape, dtype, dfnum, dfden), None, out_sharding)
 
 
-def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+def t(
+    key: Any, df: Any, shape: Any = None, dtype: DTypeLike = None, *, out_sharding: Any = None
+) -> Any:
     """Return random numbers of Student's t distribution.
 
     Args:
@@ -275,7 +278,7 @@ def generalized_normal(
     key: Any,
     p: ArrayLike,
     shape: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:
@@ -311,7 +314,7 @@ def _dirichlet(key_data: Any, alpha: Any, name: str, shape: Shape, dtype: Any) -
 
 
 def dirichlet(
-    key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+    key: Any, alpha: Any, shape: Any = None, dtype: DTypeLike = None, *, out_sharding: Any = None
 ) -> Any:
     """Return random points whose coordinates are positive and sum to 1.
 

@@ -23,6 +23,7 @@ from jxkernel.config import (
 from jxkernel.core.avals import kind_in_words
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.trace import Tracer
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import asarray, canonical_shape
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.indexing import getitem
@@ -372,7 +373,7 @@ def _generator_of(name: str, impl: Any, dtype: Any) -> Generator:
     return generator_named(dtype if impl is None else impl)
 
 
-def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
+def key(seed: Any, *, impl: Any = None, dtype: DTypeLike = None) -> KeyArray:
     """Return a typed key from a seed.
 
     Args:
@@ -485,7 +486,7 @@ def key_data(keys: Any) -> Any:
     return _any_key_data("key_data", keys)[0]
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> KeyArray:
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: DTypeLike = None) -> KeyArray:
     """Return typed keys of an array of key data.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import canonical_shape, placed
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -61,7 +62,7 @@ def multivariate_normal(
     mean: Any,
     cov: Any,
     shape: int | Sequence[int] | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     method: str = "cholesky",
     *,
     out_sharding: Any = None,
@@ -129,7 +130,7 @@ def orthogonal(
     key: Any,
     n: int,
     shape: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     m: int | None = None,
     *,
     out_sharding: Any = None,
@@ -184,7 +185,7 @@ def ball(
     d: int,
     p: Any = 2,
     shape: int | Sequence[int] = (),
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:

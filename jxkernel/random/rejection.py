@@ -21,6 +21,7 @@ from jxkernel.api.control_flow.scanning import map as mapped
 from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.api.vectorize import vmap
 from jxkernel.core.jaxpr import Value
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.promotion import cast
 from jxkernel.primitives.elementwise.incomplete import random_gamma_grad
 from jxkernel.primitives.elementwise.special import lgamma
@@ -267,7 +268,7 @@ def _many_events(key_data: Any, name: str, rate: Any) -> Any:
     return _tried_together(key_data, name, attempt, rate)
 
 
-def poisson_numbers(key_data: Any, name: str, rate: Any, dtype: Any) -> Any:
+def poisson_numbers(key_data: Any, name: str, rate: Any, dtype: DTypeLike) -> Any:
     """Return numbers of the Poisson distribution, -1 where the rate is negative or NaN.
 
     Args:
@@ -292,7 +293,7 @@ def _as_counts(rate: Any, small: Any, large: Any, dtype: Any) -> Any:
     return cast(jnp.where(rate >= 0, drawn, -1 if int(dtypes.iinfo(dtype).min) else 0), dtype)
 
 
-def rounded_poisson_numbers(key_data: Any, name: str, rate: Any, dtype: Any) -> Any:
+def rounded_poisson_numbers(key_data: Any, name: str, rate: Any, dtype: DTypeLike) -> Any:
     """Return approximate Poisson numbers without a loop; arguments are those of the exact ones.
 
     Rates below 10 invert the distribution function, of which 40 terms leave out less than float32

@@ -14,6 +14,7 @@ from jxkernel import tree
 from jxkernel.api.references import new_ref
 from jxkernel.core.avals import shape_of
 from jxkernel.core.trace import evaluating
+from jxkernel.dtypes import DTypeLike
 from jxkernel.higher_order.references import Ref
 from jxkernel.numpy.creation import zeros
 from jxkernel.random.continuous import normal
@@ -77,7 +78,7 @@ class StatefulPRNG:
         sizes = _sizes(shape)
         return split(made, sizes) if sizes else made
 
-    def random(self, size: Size = None, dtype: Any = float) -> Any:
+    def random(self, size: Size = None, dtype: DTypeLike = float) -> Any:
         """Return random floats, uniform in [0, 1).
 
         Args:
@@ -86,7 +87,9 @@ class StatefulPRNG:
         """
         return uniform(self.key(), _sizes(size), dtype)
 
-    def uniform(self, low: Any = 0, high: Any = 1, size: Size = None, *, dtype: Any = float) -> Any:
+    def uniform(
+        self, low: Any = 0, high: Any = 1, size: Size = None, *, dtype: DTypeLike = float
+    ) -> Any:
         """Return random floats, uniform in [low, high).
 
         Args:
@@ -97,7 +100,9 @@ class StatefulPRNG:
         """
         return uniform(self.key(), _sizes(size, low, high), dtype, low, high)
 
-    def normal(self, loc: Any = 0, scale: Any = 1, size: Size = None, *, dtype: Any = float) -> Any:
+    def normal(
+        self, loc: Any = 0, scale: Any = 1, size: Size = None, *, dtype: DTypeLike = float
+    ) -> Any:
         """Return random floats of the normal distribution.
 
         Args:
@@ -108,7 +113,9 @@ class StatefulPRNG:
         """
         return loc + scale * normal(self.key(), _sizes(size, loc, scale), dtype)
 
-    def integers(self, low: Any, high: Any = None, size: Size = None, *, dtype: Any = int) -> Any:
+    def integers(
+        self, low: Any, high: Any = None, size: Size = None, *, dtype: DTypeLike = int
+    ) -> Any:
         """Return random integers, uniform from ``low`` up to, not including, ``high``.
 
         Args:

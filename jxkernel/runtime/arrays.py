@@ -28,6 +28,7 @@ from jxkernel.config import wait_runner
 from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.core.explicit_sharding import explicit_sharding_of
 from jxkernel.core.trace import Tracer, unexpected_tracer
+from jxkernel.dtypes import DType
 from jxkernel.errors import DeletedArrayError
 from jxkernel.runtime.clients import default_device, sharding_on
 from jxkernel.runtime.failures import surfacing
@@ -201,7 +202,7 @@ def _aligned_copy(array: np.ndarray) -> np.ndarray:
     return copy
 
 
-def note_narrowing(value: Any, dtype: Any) -> None:
+def note_narrowing(value: Any, dtype: DType) -> None:
     """Tell those who listen that a NumPy value is about to lose half of its bits."""
     if not isinstance(value, (np.ndarray, np.generic)) or value.dtype == dtype:
         return
@@ -336,7 +337,7 @@ def _index(self: Any) -> int:
     return int(value_of(self))
 
 
-def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+def _array(self: Any, dtype: DType = None, copy: bool | None = None) -> Any:
     value = value_of(self)
     if dtype is not None and value.dtype != dtype:
         if copy is False:
@@ -451,7 +452,7 @@ def _copy_to_host_async(self: Any) -> None:
 
 
 @cache
-def _itemsize(dtype: Any) -> int:
+def _itemsize(dtype: DType) -> int:
     return dtype.itemsize
 
 

@@ -15,6 +15,7 @@ from jxkernel import dtypes
 from jxkernel._jaxlib import ArrayImpl, Device, JaxRuntimeError, dlpack_to_buffer, to_dlpack_capsule
 from jxkernel._reprs import with_type
 from jxkernel.core.avals import ShapedArray
+from jxkernel.dtypes import DType
 from jxkernel.runtime.arrays import array_from_host, device_put_single, rebuild
 from jxkernel.runtime.clients import backend, sharding_on
 
@@ -39,7 +40,7 @@ _SUPPORTED = frozenset(
 _OLDEST_VERSION = (0, 5)
 
 
-def is_supported_dtype(dtype: Any) -> bool:
+def is_supported_dtype(dtype: DType) -> bool:
     """Return whether arrays of a dtype can be shared: those of a byte or more that all know.
 
     Args:

@@ -25,6 +25,7 @@ from jxkernel._jaxlib import (
 )
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.trace import state
+from jxkernel.dtypes import DType
 from jxkernel.runtime.arrays import array_from_host, value_of
 from jxkernel.runtime.clients import backend, sharding_on
 from jxkernel.runtime.failures import CallbackError, keep_failure, surfacing
@@ -151,7 +152,7 @@ def _checked(name: str, number: int, out: Any, aval: ShapedArray) -> Any:
     return np.array(out if type(out) in _PYTHON_NUMBERS else found, aval.dtype, order="C")
 
 
-def _canonical(dtype: Any) -> Any:
+def _canonical(dtype: DType) -> Any:
     """Return the dtype that an array of NumPy's has here; a foreign one as it is."""
     try:
         return dtypes.canonicalize_dtype(dtype)
@@ -159,7 +160,7 @@ def _canonical(dtype: Any) -> Any:
         return dtype
 
 
-def _kind_rank(dtype: Any) -> int:
+def _kind_rank(dtype: DType) -> int:
     """Return the largest kind of Python number that a dtype can hold."""
     for rank, kind in ((3, np.complexfloating), (2, np.floating), (1, np.integer)):
         if dtypes.issubdtype(dtype, kind):

@@ -18,6 +18,7 @@ from jxkernel._jaxlib import (
 )
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.key_data import ExtendedArray
+from jxkernel.dtypes import DType
 from jxkernel.runtime.arrays import (
     as_device_array,
     check_alive,
@@ -194,7 +195,7 @@ def _sources(own: Any, wanted: Any, shape: tuple[int, ...]) -> tuple[int, ...] |
 
 
 def array_from_pieces(
-    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], dtype: Any = None
+    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], dtype: DType = None
 ) -> Any:
     """Return the array whose pieces on this process's devices are given.
 
@@ -233,7 +234,7 @@ def array_from_pieces(
 
 
 def array_from_callback(
-    shape: Sequence[int], sharding: Any, data: Callable[[Any], Any], dtype: Any = None
+    shape: Sequence[int], sharding: Any, data: Callable[[Any], Any], dtype: DType = None
 ) -> Any:
     """Return an array whose pieces a function gives; it is called once for each distinct part.
 
@@ -287,7 +288,7 @@ def _made(piece: Any) -> Any:
         raise TypeError(f"make_array_from_callback: {error}") from None
 
 
-def _joined(pieces: list[Any], shape: tuple[int, ...], sharding: Any, dtype: Any) -> Any:
+def _joined(pieces: list[Any], shape: tuple[int, ...], sharding: Any, dtype: DType) -> Any:
     first = dtypes.canonicalize_dtype(dtype)
     aval = ShapedArray(shape, first)
     pieces = [piece.astype(first, copy=False) for piece in pieces]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.numpy.creation import asarray, placed, user_dtype
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape, cast
@@ -37,7 +38,7 @@ def _sampled(name: str, n: Any, d: Any, dtype: Any, device: Any, half: bool) -> 
     return placed(name, _frequencies(d, count if n else 0, first, n, found), device)
 
 
-def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(n: int, d: Any = 1.0, *, dtype: DTypeLike = None, device: Any = None) -> Any:
     """Return the frequencies of the elements of a complex transform, in its order.
 
     Args:
@@ -56,7 +57,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
     return _sampled("fftfreq", n, d, dtype, device, half=False)
 
 
-def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+def rfftfreq(n: int, d: Any = 1.0, *, dtype: DTypeLike = None, device: Any = None) -> Any:
     """Return the frequencies of the elements of a real transform; arguments as ``fftfreq``.
 
     >>> import jxkernel.numpy as jnp

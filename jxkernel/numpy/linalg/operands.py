@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.numpy.creation import asarray
 from jxkernel.numpy.promotion import (
@@ -75,6 +76,6 @@ def broadcast_stacks(name: str, arrays: Sequence[Any], core: Sequence[int]) -> l
     ]
 
 
-def epsilon(dtype: Any) -> float:
+def epsilon(dtype: DTypeLike) -> float:
     """Return the distance from 1 to the next number of a dtype, as a Python number."""
     return float(dtypes.finfo(dtype).eps)

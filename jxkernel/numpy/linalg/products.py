@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy import contractions, cross_products, matrices
 from jxkernel.numpy.fusing import fused
@@ -35,7 +36,7 @@ __all__ = [
 
 
 def matmul(
-    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None
+    x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: DTypeLike = None
 ) -> Any:
     """Return the matrix product; see ``jxkernel.numpy.matmul``.
 
@@ -55,7 +56,7 @@ def tensordot(
     *,
     axes: int | tuple[Sequence[int], Sequence[int]] = 2,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     out_sharding: Any = None,
 ) -> Any:
     """Return the product summed over pairs of axes; see ``jxkernel.numpy.tensordot``.
@@ -81,7 +82,7 @@ def vecdot(
     *,
     axis: int = -1,
     precision: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Return inner products along an axis, the first operand conjugated.
 
@@ -162,7 +163,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     return matrices.diagonal(x, offset, -2, -1)
 
 
-def trace(x: ArrayLike, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Any:
     """Return the sums of diagonals of matrices.
 
     Args:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
+from jxkernel.dtypes import DType
 from jxkernel.errors import UnboundAxisError
 from jxkernel.primitives.reduction.ordered_keys import Keys
 
@@ -69,7 +70,7 @@ def _global(groups: Any, **others: Any) -> dict[str, Any]:
     return _attributes(groups, use_global_device_ids=hlo.parse_attribute("unit"), **others)
 
 
-def _combine(context: Any, operation: Any, combiner: str, dtype: Any) -> None:
+def _combine(context: Any, operation: Any, combiner: str, dtype: DType) -> None:
     scalar = hlo.tensor_type((), dtype)
 
     def body(builder: Any, left: Any, right: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, sums_put_off
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.primitives.arguments import operand_aval
 from jxkernel.primitives.contraction.matrices import as_stacks
@@ -65,7 +66,7 @@ def dot_general(
     rhs: ArrayLike,
     dimension_numbers: Any,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     *,
     out_sharding: Any = None,
 ) -> Any:
@@ -173,7 +174,7 @@ def _dot_general_abstract_eval(
     *,
     dimension_numbers: DotDimensionNumbers,
     precision: Canonical,
-    preferred_element_type: Any,
+    preferred_element_type: DType,
     unreduced: tuple[Any, ...] = (),
 ) -> ShapedArray:
     _check_axes(lhs, rhs, dimension_numbers)
@@ -189,7 +190,7 @@ def _dot_general_abstract_eval(
     return ShapedArray(shape, max(lhs.dtype, rhs.dtype, key=_precedence), weak)
 
 
-def _precedence(dtype: Any) -> tuple[Any, ...]:
+def _precedence(dtype: DType) -> tuple[Any, ...]:
     """Return what orders dtypes where two meet: as in XLA, one of the two is the result's.
 
     Complex before real, floating before whole, booleans last; then range, width, and signed before
@@ -214,7 +215,7 @@ def _dot_general_lower(
     *,
     dimension_numbers: DotDimensionNumbers,
     precision: Canonical,
-    preferred_element_type: Any,
+    preferred_element_type: DType,
     unreduced: tuple[Any, ...] = (),
 ) -> Any:
     lhs, rhs = context.avals_in
@@ -239,7 +240,7 @@ def _dot_general_lower(
     return _converted(context, product, out.shape, dtype, out.dtype)
 
 
-def _converted(context: Any, value: Any, shape: Any, dtype: Any, wanted: Any) -> Any:
+def _converted(context: Any, value: Any, shape: Any, dtype: DType, wanted: Any) -> Any:
     if dtype == wanted:
         return value
     return context.value("stablehlo.convert", hlo.tensor_type(shape, wanted), (value,))
@@ -256,7 +257,7 @@ def _dot_general_transpose(
     *,
     dimension_numbers: DotDimensionNumbers,
     precision: Canonical,
-    preferred_element_type: Any,
+    preferred_element_type: DType,
     unreduced: tuple[Any, ...] = (),
 ) -> list[Any]:
     if type(ct) is Zero:
@@ -302,7 +303,7 @@ def _cotangent_of_left(
     numbers: DotDimensionNumbers,
     others_axes: range,
     precision: Canonical,
-    preferred_element_type: Any,
+    preferred_element_type: DType,
 ) -> Any:
     """Contract the cotangent with the other operand over the axes that came from it alone.
 
@@ -394,7 +395,7 @@ def dot(
     *,
     dimension_numbers: Any = None,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     out_sharding: Any = None,
 ) -> Any:
     """Return the product of vectors or matrices, or of arrays by dimension numbers.

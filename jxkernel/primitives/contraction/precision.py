@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jxkernel import config, dtypes, hlo
+from jxkernel.dtypes import DType
 from jxkernel.records import record
 
 __all__ = ["DotAlgorithm", "DotAlgorithmPreset", "Precision", "PrecisionLike"]
@@ -168,7 +169,7 @@ def _known_steps() -> dict[str, DotAlgorithm]:
     return {n: _preset_steps(n) for n in names if not n.startswith(("ANY", "DEFAULT"))}
 
 
-def _element_text(dtype: Any) -> str:
+def _element_text(dtype: DType) -> str:
     return str(hlo.element_type(np.dtype(dtypes.as_dtype(dtype))))
 
 
@@ -216,7 +217,7 @@ def _unknown(algorithm: Algorithm, known: tuple[str, ...], platform: str) -> Val
     )
 
 
-def _stored(element: str, products: int, dtype: Any) -> Any:
+def _stored(element: str, products: int, dtype: DType) -> Any:
     """Return the dtype in which an operand of a dtype is handed to an algorithm."""
     if products > 1 or element in ("tf32", "f32"):
         return np.dtype(np.float32)

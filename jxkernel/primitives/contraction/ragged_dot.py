@@ -11,6 +11,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.zeros import typed_scalar
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.primitives.contraction.dot_general import dot_general
 from jxkernel.primitives.contraction.precision import PrecisionLike
@@ -51,7 +52,7 @@ def ragged_dot(
     rhs: Any,
     group_sizes: Any,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     group_offset: Any = None,
     out_sharding: Any = None,
 ) -> Any:
@@ -99,7 +100,7 @@ def ragged_dot_general(
     group_sizes: Any,
     ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     group_offset: Any = None,
     out_sharding: Any = None,
 ) -> Any:
@@ -231,7 +232,7 @@ def scaled_dot(
     lhs_scale: Any = None,
     rhs_scale: Any = None,
     dimension_numbers: Any = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Contract operands that have one scale for each block along the contracted axes.
 
@@ -275,7 +276,7 @@ def scaled_dot(
     return dot_general(left, right, dimension_numbers, preferred_element_type=dtype)
 
 
-def _scaled(x: Any, scale: Any, contracted: Sequence[int], dtype: Any) -> Any:
+def _scaled(x: Any, scale: Any, contracted: Sequence[int], dtype: DType) -> Any:
     """Return an operand in a dtype, multiplied by the scales of its blocks."""
     x = convert_element_type(x, dtype)
     if scale is None:

@@ -15,6 +15,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import Zero, is_linear, typed_scalar
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.errors import ShapeError
 from jxkernel.primitives.arguments import integers, operand_aval, sequence, whole_number
 from jxkernel.primitives.contraction.precision import Canonical, PrecisionLike, canonical_precision
@@ -134,7 +135,7 @@ def conv_general_dilated(
     feature_group_count: int = 1,
     batch_group_count: int = 1,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     out_sharding: Any = None,
 ) -> Any:
     """Convolve (correlate) an array with a kernel over any number of spatial axes.
@@ -203,7 +204,7 @@ def conv_general_dilated(
     )
 
 
-def _dtype_of_sums(name: str, dtype: Any) -> Any:
+def _dtype_of_sums(name: str, dtype: DType) -> Any:
     return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
 
 
@@ -213,7 +214,7 @@ def conv(
     window_strides: Sequence[int],
     padding: str,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Convolve with padding by name and axes in the default order; see ``conv_general_dilated``.
 
@@ -240,7 +241,7 @@ def conv_with_general_padding(
     lhs_dilation: Sequence[int] | None,
     rhs_dilation: Sequence[int] | None,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Convolve with dilation and axes in the default order; see ``conv_general_dilated``.
 
@@ -270,7 +271,7 @@ def _conv_abstract_eval(
     rhs: ShapedArray,
     *,
     precision: Canonical,
-    preferred_element_type: Any,
+    preferred_element_type: DType,
     **window: Any,
 ) -> ShapedArray:
     dtype = preferred_element_type or same_dtype("conv_general_dilated", (lhs, rhs))
@@ -330,7 +331,7 @@ def _conv_lower(
     y: Any,
     *,
     precision: Canonical,
-    preferred_element_type: Any,
+    preferred_element_type: DType,
     **window: Any,
 ) -> Any:
     w = _Window(**window)
@@ -357,7 +358,7 @@ def _conv_lower(
     return _append(context, x, y, w, precision, kind)
 
 
-def _converted(context: Any, value: Any, aval: ShapedArray, dtype: Any) -> Any:
+def _converted(context: Any, value: Any, aval: ShapedArray, dtype: DType) -> Any:
     """Return an integer operand in the dtype of the sums; floats are widened by XLA."""
     if aval.dtype == dtype:
         return value
@@ -414,7 +415,13 @@ conv_general_dilated_p.define(jvp=multilinear_jvp(conv_general_dilated_p))
 
 @conv_general_dilated_p.def_transpose
 def _conv_transpose_rule(
-    ct: Any, lhs: Any, rhs: Any, *, precision: Canonical, preferred_element_type: Any, **window: Any
+    ct: Any,
+    lhs: Any,
+    rhs: Any,
+    *,
+    precision: Canonical,
+    preferred_element_type: DType,
+    **window: Any,
 ) -> list[Any]:
     # A result without elements depends on nothing; XLA has no windows of size 0.
     if type(ct) is Zero or 0 in shape_of(ct):

@@ -21,6 +21,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DType
 from jxkernel.primitives.conv.conv_numbers import ConvDimensionNumbers
 from jxkernel.records import record
 from jxkernel.runtime import ArrayLike
@@ -124,7 +125,7 @@ def _sliced(
     context: Any,
     y: Any,
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: DType,
     places: Sequence[int],
     axes: Sequence[_Axis],
     dilations: Sequence[int],
@@ -145,7 +146,7 @@ def _cropped(
     context: Any,
     x: Any,
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: DType,
     places: Sequence[int],
     axes: Sequence[_Axis],
 ) -> tuple[Any, tuple[tuple[int, int], ...]]:

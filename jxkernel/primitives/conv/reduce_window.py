@@ -15,6 +15,7 @@ from jxkernel.core.avals import ShapedArray, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
+from jxkernel.dtypes import DType
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.arguments import integers, sequence
 from jxkernel.primitives.conv.conv_numbers import Pads, dilated, named_padding, window_count
@@ -214,7 +215,7 @@ def _reduction(name: str, accepted: tuple[type, ...], operation: str, start: Any
 
 
 def _lower_window(
-    context: Any, x: Any, dtype: Any, window: Window, operation: str, start: Any
+    context: Any, x: Any, dtype: DType, window: Window, operation: str, start: Any
 ) -> Any:
     scalar = hlo.tensor_type((), dtype)
     reduction = context.op(
@@ -239,7 +240,7 @@ def _bind(primitive: Primitive, operand: Any, *parameters: Any) -> Any:
 # ---------------------------------------------------------------- sums
 
 
-def _nothing(dtype: Any) -> int:
+def _nothing(dtype: DType) -> int:
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel.core.avals import abstractify
+from jxkernel.dtypes import DTypeLike
 from jxkernel.primitives.arguments import integers, operand_aval
 from jxkernel.primitives.contraction.dot_general import dot_general
 from jxkernel.primitives.contraction.precision import PrecisionLike
@@ -38,7 +39,7 @@ def conv_transpose(
     dimension_numbers: Any = None,
     transpose_kernel: bool = False,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
     use_consistent_padding: bool = False,
 ) -> Any:
     """Convolve an array whose elements have been placed ``strides`` apart, so that it grows.
@@ -118,7 +119,7 @@ def conv_general_dilated_patches(
     rhs_dilation: Sequence[int] | None = None,
     dimension_numbers: Any = None,
     precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
+    preferred_element_type: DTypeLike = None,
 ) -> Any:
     """Return, at each place, the window of the array that a kernel of a shape would see.
 

@@ -13,6 +13,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.zeros import Zero, scalar_like
+from jxkernel.dtypes import DTypeLike
 from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise.compare import eq, gt, lt
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -178,7 +179,7 @@ mul_p = nary(
 )
 
 
-def mul(x: Any, y: ArrayLike, *, out_dtype: Any = None) -> Any:
+def mul(x: Any, y: ArrayLike, *, out_dtype: DTypeLike = None) -> Any:
     """Return x · y; integers wrap, booleans are and-ed.  Bilinear.  StableHLO ``multiply``.
 
     Args:

@@ -13,6 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import KeyTypeError
 from jxkernel.primitives.elementwise.families import (
     ANY,
@@ -51,7 +52,7 @@ __all__ = [
 ]
 
 
-def comparison_kind(dtype: Any, total_order: bool = False) -> str:
+def comparison_kind(dtype: DTypeLike, total_order: bool = False) -> str:
     """Return the StableHLO comparison type of a dtype: ``FLOAT TOTALORDER SIGNED UNSIGNED``."""
     if dtypes.issubdtype(dtype, np.inexact):
         return "TOTALORDER" if total_order else "FLOAT"

@@ -12,6 +12,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.zeros import Zero, scalar_like, zero_scalar
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.primitives.elementwise.arithmetic import div, mul, neg
 from jxkernel.primitives.elementwise.compare import eq
 from jxkernel.primitives.elementwise.families import (
@@ -46,12 +47,12 @@ __all__ = [
 _COMPONENTS = (np.float32, np.float64)
 
 
-def component_dtype(dtype: Any) -> Any:
+def component_dtype(dtype: DTypeLike) -> Any:
     """Return the dtype of a complex number's parts; a real dtype as it is."""
     return np.dtype(f"float{4 * dtype.itemsize}") if dtype.kind == "c" else dtype
 
 
-def _complex_dtype(dtype: Any) -> Any:
+def _complex_dtype(dtype: DType) -> Any:
     """Return the complex dtype whose parts have a given dtype."""
     return np.dtype(f"complex{16 * dtype.itemsize}") if dtype.kind == "f" else dtype
 

@@ -13,6 +13,7 @@ from jxkernel.core.key_data import ExtendedArray
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.trace import Tracer
 from jxkernel.core.zeros import UndefinedPrimal, Zero, zero_jvp
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.primitives.arguments import operand_aval, whole_number
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.elementwise.families import (
@@ -43,7 +44,7 @@ __all__ = [
 # ---------------------------------------------------------------- convert_element_type
 
 
-def _keeps_sums(operand: ShapedArray, *, new_dtype: Any, **params: Any) -> bool:
+def _keeps_sums(operand: ShapedArray, *, new_dtype: DType, **params: Any) -> bool:
     """Whether a sum converted is the sum of what is converted."""
     return operand.dtype != np.bool_ and new_dtype in dtypes.INEXACT
 
@@ -53,7 +54,7 @@ convert_element_type_p = Primitive("convert_element_type", element_work=1).defin
 )
 
 
-def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
+def convert_element_type(operand: Any, new_dtype: DTypeLike, weak_type: bool = False) -> Any:
     """Return an array with its values converted to another dtype.
 
     Floats become integers by dropping the fraction; NaN becomes 0, and values out of range the
@@ -92,7 +93,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     return convert_element_type_p.bind(operand, new_dtype=dtype, weak_type=bool(weak_type))
 
 
-def convert_on_host(value: Any, dtype: Any) -> Any:
+def convert_on_host(value: Any, dtype: DTypeLike) -> Any:
     """Return a NumPy value of a dtype that arrays cannot have in another; others as they are.
 
     It is converted from what it is: by way of 32 bits it would wrap or lose digits first.
@@ -138,7 +139,7 @@ def stage(x: Any, /) -> Any:
     return stage_p.bind(canonical_value(x, operand_aval("stage", x)))
 
 
-def warn_of_imaginary_parts(name: str, avals: Sequence[ShapedArray], dtype: Any) -> None:
+def warn_of_imaginary_parts(name: str, avals: Sequence[ShapedArray], dtype: DTypeLike) -> None:
     """Warn where arrays are complex and are converted to a real dtype.
 
     Args:
@@ -161,12 +162,12 @@ def warn_of_imaginary_parts(name: str, avals: Sequence[ShapedArray], dtype: Any)
 
 @convert_element_type_p.def_abstract_eval
 def _convert_element_type_abstract_eval(
-    operand: ShapedArray, *, new_dtype: Any, weak_type: bool
+    operand: ShapedArray, *, new_dtype: DType, weak_type: bool
 ) -> ShapedArray:
     return ShapedArray(operand.shape, new_dtype, weak_type)
 
 
-def _convert_reference(x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+def _convert_reference(x: Any, *, new_dtype: DType, weak_type: bool) -> Any:
     x = np.asarray(x)
     if x.dtype in dtypes.COMPLEX and new_dtype not in dtypes.COMPLEX | dtypes.BOOLEAN:
         x = x.real
@@ -184,7 +185,7 @@ convert_element_type_p.reference = _convert_reference
 
 
 @convert_element_type_p.def_lower
-def _convert_element_type_lower(context: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> Any:
+def _convert_element_type_lower(context: Any, x: Any, *, new_dtype: DType, weak_type: bool) -> Any:
     aval = context.avals_in[0]
     if new_dtype == np.bool_ and aval.dtype != np.bool_:
         zero = context.splat(0, aval.shape, aval.dtype)
@@ -198,7 +199,7 @@ def _convert_element_type_lower(context: Any, x: Any, *, new_dtype: Any, weak_ty
 
 @convert_element_type_p.def_jvp
 def _convert_element_type_jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, new_dtype: Any, weak_type: bool
+    primals: Sequence[Any], tangents: Sequence[Any], *, new_dtype: DType, weak_type: bool
 ) -> tuple[Any, Any]:
     y = convert_element_type_p.bind(*primals, new_dtype=new_dtype, weak_type=weak_type)
     if new_dtype not in dtypes.INEXACT:
@@ -206,7 +207,7 @@ def _convert_element_type_jvp(
     return y, _convert(tangents[0], new_dtype, weak_type)
 
 
-def _convert(x: Any, dtype: Any, weak_type: bool) -> Any:
+def _convert(x: Any, dtype: DType, weak_type: bool) -> Any:
     """Convert a tangent or cotangent, unless it is of the type already."""
     aval = abstractify(x)
     if aval.dtype == dtype and aval.weak_type == weak_type:
@@ -216,7 +217,7 @@ def _convert(x: Any, dtype: Any, weak_type: bool) -> Any:
 
 @convert_element_type_p.def_transpose
 def _convert_element_type_transpose(
-    ct: Any, operand: UndefinedPrimal, *, new_dtype: Any, weak_type: bool
+    ct: Any, operand: UndefinedPrimal, *, new_dtype: DType, weak_type: bool
 ) -> list[Any]:
     if type(ct) is Zero:
         return [Zero(operand.aval)]
@@ -298,7 +299,7 @@ bitcast_convert_type_p = Primitive("bitcast_convert_type", element_work=1).defin
 )
 
 
-def bitcast_convert_type(operand: ArrayLike, new_dtype: Any) -> Any:
+def bitcast_convert_type(operand: ArrayLike, new_dtype: DTypeLike) -> Any:
     """Return the bits of an array read as another dtype.
 
     Args:
@@ -323,7 +324,7 @@ def bitcast_convert_type(operand: ArrayLike, new_dtype: Any) -> Any:
 
 
 @bitcast_convert_type_p.def_abstract_eval
-def _bitcast_convert_type_abstract_eval(operand: ShapedArray, *, new_dtype: Any) -> ShapedArray:
+def _bitcast_convert_type_abstract_eval(operand: ShapedArray, *, new_dtype: DType) -> ShapedArray:
     old_dtype = operand.dtype
     loose = dtypes.BOOLEAN | dtypes.COMPLEX
     if old_dtype != new_dtype and (old_dtype in loose or new_dtype in loose):
@@ -344,7 +345,7 @@ def _bitcast_convert_type_abstract_eval(operand: ShapedArray, *, new_dtype: Any)
     return ShapedArray(operand.shape[:-1], new_dtype)
 
 
-def _bitcast_reference(x: Any, *, new_dtype: Any) -> Any:
+def _bitcast_reference(x: Any, *, new_dtype: DType) -> Any:
     x = np.asarray(x, order="C")
     if x.dtype.itemsize == new_dtype.itemsize:
         return x.view(new_dtype)
@@ -357,7 +358,7 @@ bitcast_convert_type_p.reference = _bitcast_reference
 
 
 @bitcast_convert_type_p.def_lower
-def _bitcast_convert_type_lower(context: Any, x: Any, *, new_dtype: Any) -> Any:
+def _bitcast_convert_type_lower(context: Any, x: Any, *, new_dtype: DType) -> Any:
     if context.avals_in[0].dtype == new_dtype:
         return x
     return context.value("stablehlo.bitcast_convert", context.out_type, (x,))
@@ -368,7 +369,7 @@ bitcast_convert_type_p.define(jvp=zero_jvp(bitcast_convert_type_p))
 
 @bitcast_convert_type_p.def_batch
 def _bitcast_convert_type_batch(
-    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, new_dtype: Any
+    axis: Axis, args: Sequence[Any], dims: Sequence[int], *, new_dtype: DType
 ) -> tuple[Any, int]:
     # A first axis is touched neither by the axis that comes nor by the one that goes.
     return bitcast_convert_type_p.bind(move_axis(args[0], dims[0], 0), new_dtype=new_dtype), 0

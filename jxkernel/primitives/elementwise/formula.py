@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from jxkernel import dtypes, hlo
+from jxkernel.dtypes import DTypeLike
 from jxkernel.primitives.elementwise.families import broadcast_values
 
 __all__ = ["Formula", "Scope", "epsilon", "evaluate", "formula_rule"]
@@ -111,7 +112,7 @@ class Formula:
         """Return where the sign is negative, -0 included."""
         return self.bits() < 0
 
-    def convert(self, dtype: Any) -> "Formula":
+    def convert(self, dtype: DTypeLike) -> "Formula":
         """Return the value in another dtype."""
         return self.scope.apply("stablehlo.convert", (self,), dtype)
 
@@ -179,13 +180,13 @@ class Scope:
         self.builder = builder
         self.shape = shape
 
-    def lift(self, operand: _Operand, dtype: Any) -> Formula:
+    def lift(self, operand: _Operand, dtype: DTypeLike) -> Formula:
         """Return a number as a formula; a formula as it is."""
         if isinstance(operand, Formula):
             return operand
         return Formula(self, self.builder.splat(operand, self.shape, dtype), dtype)
 
-    def apply(self, operation: str, operands: Sequence[Formula], dtype: Any) -> Formula:
+    def apply(self, operation: str, operands: Sequence[Formula], dtype: DTypeLike) -> Formula:
         """Append an operation whose result has the scope's shape and the given dtype."""
         values = [operand.value for operand in operands]
         kind = hlo.tensor_type(self.shape, dtype)
@@ -293,6 +294,6 @@ def evaluate(context: Any, function: _Function, values: Sequence[Any]) -> Any:
     return result.value
 
 
-def epsilon(dtype: Any) -> float:
+def epsilon(dtype: DTypeLike) -> float:
     """Return the spacing of the floats of a dtype at 1."""
     return float(dtypes.finfo(dtype).eps)

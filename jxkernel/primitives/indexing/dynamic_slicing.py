@@ -15,6 +15,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, typed_scalar, zero_scalar
+from jxkernel.dtypes import DType
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.arguments import (
     canonical_axis,
@@ -270,7 +271,7 @@ def _index_vectors(starts: Sequence[Any], dims: Sequence[int | None], size: int)
     return concatenate(columns, 1)
 
 
-def _saturated(start: Any, dtype: Any) -> Any:
+def _saturated(start: Any, dtype: DType) -> Any:
     """Return positions in a signed dtype, those that it cannot hold as its greatest."""
     own = abstractify(start).dtype
     wider = dtypes.itemsize_bits(own) >= dtypes.itemsize_bits(dtype)

@@ -12,6 +12,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DType
 from jxkernel.primitives.indexing.gather_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -22,7 +23,7 @@ from jxkernel.primitives.indexing.gather_numbers import (
 __all__ = ["lower_gather", "lower_scatter"]
 
 
-def _default_fill(dtype: Any) -> Any:
+def _default_fill(dtype: DType) -> Any:
     if dtypes.issubdtype(dtype, np.inexact):
         return np.nan
     if dtype == np.bool_:

@@ -10,6 +10,7 @@ from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import UndefinedRuleError
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise.arithmetic import div, mul, sub
@@ -53,7 +54,7 @@ class EigImplementation(enum.Enum):
     LAPACK = "lapack"
 
 
-def complex_dtype(dtype: Any) -> Any:
+def complex_dtype(dtype: DTypeLike) -> Any:
     """Return the complex dtype of a precision."""
     return np.promote_types(dtype, np.complex64)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
+from jxkernel.dtypes import DTypeLike
 from jxkernel.runtime.lapack import prepare_lapack
 
 __all__ = [
@@ -52,7 +53,7 @@ class Argument(NamedTuple):
     by_rows: bool = False
 
 
-def real_dtype(dtype: Any) -> Any:
+def real_dtype(dtype: DTypeLike) -> Any:
     """Return the dtype of the parts of a complex dtype; a real one as it is."""
     return np.zeros((), dtype).real.dtype
 
@@ -66,12 +67,12 @@ def check_matrix_dtype(name: str, aval: ShapedArray, also: Sequence[str] = ()) -
         )
 
 
-def has_kernel(dtype: Any) -> bool:
+def has_kernel(dtype: DTypeLike) -> bool:
     """Whether LAPACK has kernels for a dtype."""
     return dtype.name in _PREFIXES
 
 
-def is_complex_dtype(dtype: Any) -> bool:
+def is_complex_dtype(dtype: DTypeLike) -> bool:
     """Whether a dtype of matrices is complex."""
     return dtype.kind == "c"
 
@@ -101,7 +102,7 @@ def call_lapack(
     operands: Sequence[tuple[Any, Argument]],
     results: Sequence[Argument],
     *,
-    dtype: Any,
+    dtype: DTypeLike,
     config: str = "",
     aliases: Sequence[tuple[int, int]] = (),
     gpu: tuple[str, str] | None = None,

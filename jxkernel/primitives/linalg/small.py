@@ -14,6 +14,7 @@ import numpy as np
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DType
 from jxkernel.primitives.elementwise.formula import Formula, Scope
 
 __all__ = ["are_small", "small_cholesky", "small_lu", "small_triangular_solve"]
@@ -197,7 +198,7 @@ def _joined(scope: Scope, parts: Sequence[Formula], axis: int) -> Any:
 
 
 def _beside(
-    builder: hlo.Builder, parts: Sequence[Any], shape: tuple[int, ...], dtype: Any, axis: int
+    builder: hlo.Builder, parts: Sequence[Any], shape: tuple[int, ...], dtype: DType, axis: int
 ) -> Any:
     one = hlo.tensor_type((*shape[:axis], 1, *shape[axis:]), dtype)
     values = [builder.value("stablehlo.reshape", one, (part,)) for part in parts]

@@ -14,6 +14,7 @@ import numpy as np
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.primitives.shape.transpose import inverse_permutation
 from jxkernel.runtime import ArrayLike
 
@@ -98,7 +99,7 @@ def lower_cumulative(
     reverse: bool,
     combine: Combine,
     start: Any,
-    dtype: Any,
+    dtype: DTypeLike,
 ) -> Any:
     """Append the accumulation of ``x`` along an axis.
 
@@ -142,7 +143,7 @@ def _by_loops(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reve
     return _loop(work, x, shape, axis, reverse)
 
 
-def _collides(shape: tuple[int, ...], axis: int, dtype: Any) -> bool:
+def _collides(shape: tuple[int, ...], axis: int, dtype: DType) -> bool:
     """Whether what one turn of the loop reads lies so that it pushes itself out of the cache."""
     apart = prod(shape[axis:]) * np.dtype(dtype).itemsize
     return prod(shape[:axis]) > _WAYS * (_PAGE // gcd(apart, _PAGE))

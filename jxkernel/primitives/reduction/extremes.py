@@ -9,6 +9,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DType
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.shape.broadcast import append_reduction
 from jxkernel.runtime import ArrayLike
@@ -75,7 +76,7 @@ def lower_extreme(
     return append_reduction(context, x, few, (len(left),), operation, start)
 
 
-def _rows(context: Any, shape: tuple[int, ...], dtype: Any, axes: tuple[int, ...]) -> int:
+def _rows(context: Any, shape: tuple[int, ...], dtype: DType, axes: tuple[int, ...]) -> int:
     """Return into how many rows the axes are cut; 0 where one reduction is as quick."""
     module = context.module
     if module.platform != "cpu" or module.partitioned or any(map(is_symbolic, shape)):
@@ -138,7 +139,7 @@ def _with_nan_of_squares(
     return _nan_where(context, some, extremes, shape, aval.dtype)
 
 
-def _nan_where(context: Any, some: Any, numbers: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+def _nan_where(context: Any, some: Any, numbers: Any, shape: tuple[int, ...], dtype: DType) -> Any:
     nan = context.splat(np.nan, shape, dtype)
     return context.value("stablehlo.select", hlo.tensor_type(shape, dtype), (some, nan, numbers))
 
@@ -163,7 +164,7 @@ def lower_position(context: Any, x: ArrayLike, axis: int, operation: str, start:
     return search.by_rows(x, aval, length) if length else search.along(x, aval, axis)
 
 
-def _row_length(context: Any, aval: ShapedArray, index_dtype: Any) -> int:
+def _row_length(context: Any, aval: ShapedArray, index_dtype: DType) -> int:
     """Return the length of rows into which a long vector is cut; 0 for what is searched whole."""
     module, size = context.module, aval.shape[0]
     if module.platform != "cpu" or module.partitioned or aval.ndim != 1 or is_symbolic(size):

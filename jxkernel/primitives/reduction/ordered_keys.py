@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
+from jxkernel.dtypes import DType, DTypeLike
 
 __all__ = ["Keys"]
 
@@ -19,19 +20,19 @@ class Keys:
         self.context = context
         self.shape = shape
 
-    def kind(self, dtype: Any) -> Any:
+    def kind(self, dtype: DTypeLike) -> Any:
         """Return the MLIR type of arrays of a dtype."""
         return hlo.tensor_type(self.shape, dtype)
 
-    def op(self, name: str, dtype: Any, *operands: Any) -> Any:
+    def op(self, name: str, dtype: DTypeLike, *operands: Any) -> Any:
         """Append an operation whose result has a dtype."""
         return self.context.value(f"stablehlo.{name}", self.kind(dtype), operands)
 
-    def splat(self, value: Any, dtype: Any) -> Any:
+    def splat(self, value: Any, dtype: DTypeLike) -> Any:
         """Append a number at every place."""
         return self.context.splat(value, self.shape, dtype)
 
-    def ordered(self, x: Any, dtype: Any, zeros: str, nans: str) -> tuple[Any, Any]:
+    def ordered(self, x: Any, dtype: DTypeLike, zeros: str, nans: str) -> tuple[Any, Any]:
         """Return a key as an unsigned integer, and that integer's dtype.
 
         Args:
@@ -51,15 +52,15 @@ class Keys:
             return self._by(word, "xor", _sign(unsigned), unsigned), unsigned
         return self._ordered_float(x, dtype, zeros, nans)
 
-    def _at_least_a_byte(self, x: Any, dtype: Any, kinds: dict[int, Any]) -> tuple[Any, Any]:
+    def _at_least_a_byte(self, x: Any, dtype: DType, kinds: dict[int, Any]) -> tuple[Any, Any]:
         bits = dtypes.itemsize_bits(dtype)
         return (x, dtype) if bits >= 8 else (self.op("convert", kinds[8], x), kinds[8])
 
-    def _by(self, x: Any, name: str, number: int, dtype: Any) -> Any:
+    def _by(self, x: Any, name: str, number: int, dtype: DType) -> Any:
         """Append an operation of an array and a number."""
         return self.op(name, dtype, x, self.splat(number, dtype))
 
-    def _ordered_float(self, x: Any, dtype: Any, zeros: str, nans: str) -> tuple[Any, Any]:
+    def _ordered_float(self, x: Any, dtype: DType, zeros: str, nans: str) -> tuple[Any, Any]:
         """Count from -inf, which is 0, past inf to the positive and then the negative NaN.
 
         With the bits w of x, and s and i those of -0 and of inf, that is s + i - w for negative x
@@ -83,7 +84,7 @@ class Keys:
         sign = self.splat(_sign(unsigned), unsigned)
         return self.context.compare(word, sign, "GE", self.shape, "UNSIGNED")
 
-    def restored(self, key: Any, dtype: Any) -> Any:
+    def restored(self, key: Any, dtype: DTypeLike) -> Any:
         """Return the number of a key whose zeros and NaN are apart."""
         if dtype == np.bool_ or dtypes.itemsize_bits(dtype) < 8:
             return self.op("convert", dtype, key)
@@ -106,6 +107,6 @@ def _sign(unsigned: Any) -> int:
     return 2 ** (unsigned.itemsize * 8 - 1)
 
 
-def _infinity(dtype: Any) -> int:
+def _infinity(dtype: DType) -> int:
     """Return the bits of inf."""
     return int(np.array(np.inf, dtype).view(_UNSIGNED[dtype.itemsize * 8]))

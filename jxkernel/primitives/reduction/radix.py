@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jxkernel import hlo
+from jxkernel.dtypes import DType
 from jxkernel.runtime import ArrayLike
 
 __all__ = ["sorted_by_digits"]
@@ -77,7 +78,7 @@ def sorted_by_digits(
 
 
 def _transposed(
-    context: Any, x: Any, axes: tuple[int, ...], shape: tuple[int, ...], dtype: Any
+    context: Any, x: Any, axes: tuple[int, ...], shape: tuple[int, ...], dtype: DType
 ) -> Any:
     permutation = {"permutation": hlo.dense_i64_array(axes)}
     return context.value("stablehlo.transpose", hlo.tensor_type(shape, dtype), (x,), permutation)

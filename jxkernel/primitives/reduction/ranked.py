@@ -12,6 +12,7 @@ from jxkernel.core.axes import Axis
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import Zero
+from jxkernel.dtypes import DType
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise.arithmetic import add, min
 from jxkernel.primitives.indexing.gather import take_along
@@ -216,7 +217,7 @@ class _Search:
         )
         return builder.compare(*sides, direction, self.pairs, "UNSIGNED")
 
-    def _reduced(self, builder: Any, x: Any, operation: str, start: Any, dtype: Any) -> Any:
+    def _reduced(self, builder: Any, x: Any, operation: str, start: Any, dtype: DType) -> Any:
         scalar = hlo.tensor_type((), dtype)
         reduction = builder.op(
             "stablehlo.reduce",

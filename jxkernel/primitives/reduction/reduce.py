@@ -16,6 +16,7 @@ from jxkernel.config import allow_f16_reductions
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_jvp, zero_scalar
+from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.dtypes.kinds import kinds_in_words
 from jxkernel.primitives.arguments import canonical_axis, integers
 from jxkernel.primitives.elementwise.arithmetic import div, mul
@@ -134,17 +135,17 @@ def _along(function: Any) -> Any:
 # ---------------------------------------------------------------- reduce_max, reduce_min
 
 
-def least(dtype: Any) -> Any:
+def least(dtype: DTypeLike) -> Any:
     """Return the number of a dtype that no other is less than: -inf where there is one."""
     return _bounds(dtype)[0]
 
 
-def greatest(dtype: Any) -> Any:
+def greatest(dtype: DTypeLike) -> Any:
     """Return the number of a dtype that no other is greater than: inf where there is one."""
     return _bounds(dtype)[1]
 
 
-def _bounds(dtype: Any) -> tuple[Any, Any]:
+def _bounds(dtype: DType) -> tuple[Any, Any]:
     if dtype == np.bool_:
         return np.False_, np.True_
     if dtypes.issubdtype(dtype, np.complexfloating):
@@ -437,7 +438,7 @@ def _position(name: str, operation: str, start: Any, reference: Any) -> Primitiv
     primitive.reference = reference
 
     def abstract_eval(
-        operand: ShapedArray, *, axes: tuple[int, ...], index_dtype: Any
+        operand: ShapedArray, *, axes: tuple[int, ...], index_dtype: DTypeLike
     ) -> ShapedArray:
         (axis,) = axes
         if not dtypes.issubdtype(index_dtype, np.integer):
@@ -451,7 +452,7 @@ def _position(name: str, operation: str, start: Any, reference: Any) -> Primitiv
             )
         return ShapedArray(reduced_shape(name, operand, axes), index_dtype)
 
-    def lower(context: Any, x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+    def lower(context: Any, x: Any, *, axes: tuple[int, ...], index_dtype: DTypeLike) -> Any:
         return lower_position(context, x, axes[0], operation, start(context.avals_in[0].dtype))
 
     return primitive.define(
@@ -465,7 +466,7 @@ def _position(name: str, operation: str, start: Any, reference: Any) -> Primitiv
 
 
 def _position_reference(function: Any) -> Any:
-    def reference(x: Any, *, axes: tuple[int, ...], index_dtype: Any) -> Any:
+    def reference(x: Any, *, axes: tuple[int, ...], index_dtype: DTypeLike) -> Any:
         return function(x, axis=axes[0]).astype(index_dtype)
 
     return reference
@@ -479,7 +480,7 @@ argmin_p = _position(
 )
 
 
-def argmax(operand: ArrayLike, axis: int, index_dtype: Any) -> Any:
+def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Any:
     """Return the first position of the greatest element along an axis; of NaN where there is one.
 
     Args:
@@ -500,7 +501,7 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: Any) -> Any:
     return _bind_position(argmax_p, operand, axis, index_dtype)
 
 
-def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+def argmin(operand: Any, axis: int, index_dtype: DTypeLike) -> Any:
     """Return the first position of the least element along an axis; see ``argmax``.
 
     >>> from jxkernel import lax, numpy as jnp
@@ -510,7 +511,7 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     return _bind_position(argmin_p, operand, axis, index_dtype)
 
 
-def _bind_position(primitive: Primitive, operand: Any, axis: int, index_dtype: Any) -> Any:
+def _bind_position(primitive: Primitive, operand: Any, axis: int, index_dtype: DType) -> Any:
     place = canonical_axis(primitive.name, axis, rank_of(operand))
     dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, primitive.name)
     return primitive.bind(operand, axes=(place,), index_dtype=dtype)

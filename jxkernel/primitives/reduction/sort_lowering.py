@@ -16,6 +16,7 @@ import numpy as np
 from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
+from jxkernel.dtypes import DType
 from jxkernel.primitives.reduction.ordered_keys import Keys
 from jxkernel.primitives.reduction.radix import Sortable, sorted_by_digits
 
@@ -72,7 +73,7 @@ def _counts(value: Any, dimension: int) -> bool:
     return owner.attributes["iota_dimension"].value == dimension
 
 
-def _parts(keys: Keys, x: Any, dtype: Any) -> list[tuple[Any, Any]]:
+def _parts(keys: Keys, x: Any, dtype: DType) -> list[tuple[Any, Any]]:
     """Return a key as real keys: complex numbers are ordered by real, then imaginary parts."""
     if not dtypes.issubdtype(dtype, np.complexfloating):
         return [(x, dtype)]
@@ -125,7 +126,7 @@ class _Packed:
         return Keys(builder, shape).op("convert", _INDEX, key)
 
 
-def _key_dtype(dtype: Any) -> Any:
+def _key_dtype(dtype: DType) -> Any:
     """Return the unsigned dtype that ``Keys.ordered`` makes of a real dtype."""
     if dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < 2:
         return np.dtype(np.uint32)
@@ -233,7 +234,7 @@ def lower_top_k(context: Any, x: Any, k: int, least: bool) -> list[Any]:
     return [fetched(context, x, places, aval, dimension, k), places]
 
 
-def _fits_float32(dtype: Any) -> bool:
+def _fits_float32(dtype: DType) -> bool:
     if dtypes.issubdtype(dtype, np.floating):
         return dtype.itemsize <= 4
     return dtype == np.bool_ or dtypes.itemsize_bits(dtype) <= 16

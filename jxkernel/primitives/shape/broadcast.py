@@ -17,6 +17,7 @@ from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, sums_put_off
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.arguments import integers, is_array
 from jxkernel.primitives.shape.transpose import MovingPrimitive, move_axis, transpose
@@ -198,7 +199,7 @@ def reduce_sum(operand: ArrayLike, axes: tuple[int, ...], *, out_sharding: Any =
     return reduce_sum_p.bind(operand, axes=axes, **sums_put_off(operand, axes))
 
 
-def is_short_float(dtype: Any) -> bool:
+def is_short_float(dtype: DTypeLike) -> bool:
     """Whether a dtype is one of floats of 16 bits."""
     return dtype.name in ("float16", "bfloat16")
 
@@ -284,7 +285,7 @@ def append_reduction(
     return reduction.result
 
 
-def accumulation_dtype(dtype: Any) -> Any:
+def accumulation_dtype(dtype: DTypeLike) -> Any:
     """Return float32 for the floats narrower than it, else None."""
     narrow = dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < 4
     return np.dtype(np.float32) if narrow else None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.numpy.creation import asarray, user_dtype, zeros
 from jxkernel.numpy.fusing import fused
@@ -362,7 +363,7 @@ def _floats(matrix: Any) -> Any:
     return asarray(np.asarray(matrix, np.float64), dtypes.default_float_dtype())
 
 
-def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
+def dft(n: int, scale: str | None = None, *, dtype: DTypeLike = None) -> Any:
     """Return the matrix whose product with a vector is its discrete Fourier transform.
 
     Args:
@@ -389,7 +390,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     return asarray(np.exp(-2j * np.pi * turns / max(n, 1)) / divisor, found)
 
 
-def hadamard(n: int, dtype: Any = int) -> Any:
+def hadamard(n: int, dtype: DTypeLike = int) -> Any:
     """Return a symmetric matrix of 1 and -1 with orthogonal columns (Sylvester's).
 
     Args:

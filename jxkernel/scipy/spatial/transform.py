@@ -13,6 +13,7 @@ import numpy as np
 
 from jxkernel import numpy as jnp
 from jxkernel import random
+from jxkernel.dtypes import DTypeLike
 
 __all__ = ["Rotation", "Slerp"]
 
@@ -36,7 +37,7 @@ class Rotation(NamedTuple):
     quat: Any
 
     @classmethod
-    def identity(cls, num: int | None = None, dtype: Any = float) -> "Rotation":
+    def identity(cls, num: int | None = None, dtype: DTypeLike = float) -> "Rotation":
         """Return the rotation that leaves all as it is, or ``num`` of them."""
         one = jnp.array([0, 0, 0, 1], dtype)
         return cls(one if num is None else jnp.tile(one, (num, 1)))
