@@ -18,6 +18,8 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
+from jxkernel.primitives.conv.reduce_window import Window
+from jxkernel.primitives.conv.taps import are_few_taps
 
 __all__ = ["is_unrolled"]
 
@@ -68,6 +70,12 @@ _HOLDERS = _LOOPS | {"checkpoint", "cond", "custom_jvp_call", "custom_vjp_call",
 """Primitives whose programs consist of equations like any other."""
 
 _JUDGED = _REDUCTIONS | _LONG | {"concatenate", "dot_general", "pad", "transpose"}
+_WINDOWED = {
+    **dict.fromkeys(("reduce_window_max", "reduce_window_min", "reduce_window_sum"), 0),
+    **dict.fromkeys(("select_and_gather_add", "select_and_scatter_add"), 1),
+}
+"""Primitives of windows, and which operand has them."""
+
 _SEARCHES = frozenset({"ranked"})
 """Primitives of which every loop gains."""
 
@@ -116,6 +124,10 @@ def _effects(jaxpr: Jaxpr, in_loop: bool) -> _Effects:
             if _loses(eqn, in_loop, multiplied):
                 return _Effects(gains, True)
             gains = gains or _is_written_out(eqn)
+        elif name in _WINDOWED:
+            if _matters(eqn, in_loop) and not _is_by_rows(eqn):
+                return _Effects(gains, True)
+            gains = True
         elif not eqn.primitive.element_work and name not in _AS_FAST and _matters(eqn, in_loop):
             return _Effects(gains, True)
         else:
@@ -172,6 +184,13 @@ def _reduction_loses(eqn: Eqn, in_loop: bool) -> bool:
     last = operand.shape[-1]
     along_rows = len(operand.shape) - 1 in eqn.params["axes"]
     return not along_rows or last < _SHORT_IN_LOOPS or last & (last - 1) != 0
+
+
+def _is_by_rows(eqn: Eqn) -> bool:
+    """Whether windows are computed tap by tap, and along none of the taps' own rows."""
+    window = Window(**{name: eqn.params[name] for name in Window._fields})
+    aval = eqn.invars[_WINDOWED[eqn.primitive.name]].aval
+    return window.window_dimensions[-1] == 1 and are_few_taps(aval, window)
 
 
 def _is_summed_by_library(eqn: Eqn) -> bool:

@@ -50,6 +50,10 @@ def with_sums(fun):
     return lambda x, *others: (jnp.sum(SMALL * x.ravel()[0], 1), fun(x, *others))
 
 
+def pooled(*window):
+    return lambda x: lax.reduce_window(x, -np.inf, lax.max, window, window, "VALID")
+
+
 LEFT_AS_THEY_ARE = {
     "sums of rows": (lambda x: jnp.sum(x, axis=1), SMALL),
     "greatest of columns": (lambda x: jnp.max(x, axis=0), SMALL),
@@ -66,6 +70,11 @@ LEFT_AS_THEY_ARE = {
     "short rows of a long function": (lambda x: jnp.log(x * x + 1), numbers(300, 16)),
     "many short rows of a long function": (lambda x: jx.nn.sigmoid(x) * x, numbers(9000, 16)),
     "a loop of short rows": (in_a_loop(jnp.tanh), numbers(32, 16)),
+    "pooling": (pooled(1, 2, 2, 1), numbers(8, 28, 28, 8)),
+    "the gradient of pooling": (
+        jx.grad(lambda x: jnp.sum(pooled(1, 3, 3, 1)(x))),
+        numbers(8, 28, 28, 8),
+    ),
     "a quantile": (lambda x: jnp.quantile(x, 0.3), numbers(5000)),
 }
 
@@ -95,12 +104,8 @@ UNROLLED = {
     "beside cumulative sums": (with_sums(jnp.cumsum), numbers(20_000)),
     "beside sorting": (with_sums(jnp.sort), numbers(20_000)),
     "beside exponentials of many": (with_sums(jnp.exp), numbers(200_000)),
-    "beside pooling": (
-        with_sums(
-            lambda x: lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-        ),
-        numbers(8, 28, 28, 8),
-    ),
+    "beside pooling along rows": (with_sums(pooled(1, 1, 2, 2)), numbers(8, 8, 28, 28)),
+    "beside large windows": (with_sums(pooled(1, 5, 5, 1)), numbers(8, 28, 28, 8)),
 }
 
 

@@ -44,12 +44,16 @@ def windowed(x, function, start, sizes, strides, padding, base, apart):
     return y
 
 
+ONES = ((1,) * 4, (1,) * 4)
+
 WINDOWS = {
     "plain": ((5, 6), (2, 3), (1, 1), ((0, 0), (0, 0)), (1, 1), (1, 1)),
     "strides": ((6, 7), (2, 3), (2, 3), ((0, 1), (1, 1)), (1, 1), (1, 1)),
     "dilations": ((4, 5), (2, 2), (1, 2), ((1, 0), (2, 2)), (2, 1), (1, 2)),
     "negative": ((6, 5), (2, 2), (1, 1), ((-1, 0), (1, -2)), (1, 1), (1, 1)),
     "far_padding": ((3,), (2,), (1,), ((3, 0),), (1,), (1,)),
+    "pictures": ((2, 5, 3, 2), (1, 3, 2, 1), (1, 2, 1, 1), ((0, 0), (1, 1), (0, 1), (0, 0)), *ONES),
+    "of_many_elements": ((6, 5), (5, 4), (1, 1), ((1, 0), (0, 0)), (1, 1), (1, 1)),
 }
 
 FUNCTIONS = {
@@ -106,6 +110,16 @@ def test_infinite_elements_have_their_own_tangent():
     x, t = np.full(3, -np.inf, np.float32), np.array([1, 2, 3], np.float32)
     _, pushed = jx.jvp(lambda x: reduce_window_max(x, (2,)), (x,), (t,))
     assert_close(pushed, np.array([1, 2], np.float32))
+
+
+def test_each_element_gets_what_all_windows_have_for_it():
+    x = np.array([[1.0, 5.0, 2.0, 5.0, 0.0, 7.0, 7.0]], np.float32)
+    g = np.array([[1.0, 10.0, 100.0]], np.float32)
+    window = {"window_dimensions": (1, 3), "window_strides": (1, 2)}
+    back = jx.vjp(lambda x: reduce_window_max(x, **window), x)[1](g)[0]
+    assert back.tolist() == [[0.0, 1.0, 0.0, 10.0, 0.0, 100.0, 0.0]]
+    back = jx.vjp(lambda x: reduce_window_min(x, **window), x)[1](g)[0]
+    assert back.tolist() == [[1.0, 0.0, 0.0, 0.0, 110.0, 0.0, 0.0]]
 
 
 def test_nan_wins():

@@ -5,7 +5,7 @@ place of the first extreme of each window (``select_and_gather_add``); its trans
 cotangent back at that place (``select_and_scatter_add``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from jxkernel.dtypes import DType
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.arguments import integers, sequence
 from jxkernel.primitives.conv.conv_numbers import Pads, dilated, named_padding, window_count
+from jxkernel.primitives.conv.taps import has_few_taps, lower_by_taps, lower_places, lower_spread
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.indexing.slicing import pad
 from jxkernel.primitives.reduction.extremes import loses_nan, with_nan
@@ -189,8 +190,13 @@ def _reduction(name: str, accepted: tuple[type, ...], operation: str, start: Any
             x = context.value("stablehlo.convert", hlo.tensor_type(aval.shape, wide), (x,))
         dtype = wide or aval.dtype
         windows = Window(**window)
-        y = _lower_window(context, x, dtype, windows, operation, start(dtype))
-        if name != "reduce_window_sum" and loses_nan(context, aval) and windows.are_blocks(aval):
+        if has_few_taps(context, aval, windows):
+            y = lower_by_taps(
+                context, x, aval.update(dtype=dtype), windows, operation, start(dtype)
+            )
+        else:
+            y = _lower_window(context, x, dtype, windows, operation, start(dtype))
+        if name != "reduce_window_sum" and _loses_nan(context, aval, windows):
 
             def spread(flags: Any, flag: ShapedArray) -> Any:
                 return _lower_window(context, flags, flag.dtype, windows, "stablehlo.maximum", 0)
@@ -212,6 +218,11 @@ def _reduction(name: str, accepted: tuple[type, ...], operation: str, start: Any
         batch=batch,
         sharding=rules.over_windows,
     )
+
+
+def _loses_nan(context: Any, aval: ShapedArray, window: Window) -> bool:
+    by_library = not has_few_taps(context, aval, window) and window.are_blocks(aval)
+    return by_library and loses_nan(context, aval)
 
 
 def _lower_window(
@@ -376,11 +387,41 @@ reduce_window_min_p.define(jvp=_extreme_jvp(reduce_window_min_p, "min"), transpo
 # ---------------------------------------------------------------- places of extremes
 
 
+def _worst(dtype: Any, select: str) -> Any:
+    return least(dtype) if select == "max" else greatest(dtype)
+
+
+def _first_extreme(dtype: Any, select: str) -> Callable[..., Any]:
+    """Return what says which of two elements is the extreme, and the earlier one of equal ones.
+
+    It is called with a builder, the elements' shape, the first element and its place, and the
+    second element and its place.  NaN is preferred to numbers, as it is in the reduction itself.
+    """
+    kind = comparison_kind(dtype)
+    direction = "GT" if select == "max" else "LT"
+
+    def is_first(builder: Any, shape: tuple[int, ...], a: Any, i: Any, b: Any, j: Any) -> Any:
+        boolean = hlo.tensor_type(shape, np.dtype(bool))
+
+        def joined(operation: str, *operands: Any) -> Any:
+            return builder.value(f"stablehlo.{operation}", boolean, operands)
+
+        better = builder.compare(a, b, direction, shape, kind)
+        level = builder.compare(a, b, "EQ", shape, kind)
+        if kind == "FLOAT":
+            nan, other = (builder.compare(v, v, "NE", shape, kind) for v in (a, b))
+            better = joined("or", better, joined("and", nan, joined("not", other)))
+            level = joined("or", level, joined("and", nan, other))
+        earlier = builder.compare(i, j, "LT", shape, "SIGNED")
+        return joined("or", better, joined("and", level, earlier))
+
+    return is_first
+
+
 def _lower_places(context: Any, x: Any, aval: ShapedArray, window: Window, select: str) -> Any:
     """Return, for each window, the row-major position of its first extreme.
 
-    For a window of padding alone it is one after the last position.  NaN is preferred to
-    numbers, as it is in the reduction itself.
+    For a window of padding alone it is one after the last position.
     """
     flat = context.value(
         "stablehlo.iota",
@@ -389,9 +430,9 @@ def _lower_places(context: Any, x: Any, aval: ShapedArray, window: Window, selec
         {"iota_dimension": hlo.i64_attr(0)},
     )
     places = context.value("stablehlo.reshape", hlo.tensor_type(aval.shape, _INT), (flat,))
-    worst = least(aval.dtype) if select == "max" else greatest(aval.dtype)
+    worst = _worst(aval.dtype, select)
     shape = window.result_shape(aval.shape)
-    number, place, boolean = (hlo.tensor_type((), d) for d in (aval.dtype, _INT, np.dtype(bool)))
+    number, place = (hlo.tensor_type((), d) for d in (aval.dtype, _INT))
     reduction = context.op(
         "stablehlo.reduce_window",
         (hlo.tensor_type(shape, aval.dtype), hlo.tensor_type(shape, _INT)),
@@ -399,23 +440,10 @@ def _lower_places(context: Any, x: Any, aval: ShapedArray, window: Window, selec
         window.attributes(),
         1,
     )
-    kind = comparison_kind(aval.dtype)
-    direction = "GT" if select == "max" else "LT"
+    is_first = _first_extreme(aval.dtype, select)
 
     def body(inner: Any, a: Any, i: Any, b: Any, j: Any) -> tuple[Any, Any]:
-        better = inner.compare(a, b, direction, (), kind)
-        level = inner.compare(a, b, "EQ", (), kind)
-        if kind == "FLOAT":
-            nan, other = (inner.compare(v, v, "NE", (), kind) for v in (a, b))
-            only = inner.value(
-                "stablehlo.and", boolean, (nan, inner.value("stablehlo.not", boolean, (other,)))
-            )
-            better = inner.value("stablehlo.or", boolean, (better, only))
-            both = inner.value("stablehlo.and", boolean, (nan, other))
-            level = inner.value("stablehlo.or", boolean, (level, both))
-        earlier = inner.compare(i, j, "LT", (), "SIGNED")
-        tied = inner.value("stablehlo.and", boolean, (level, earlier))
-        first = inner.value("stablehlo.or", boolean, (better, tied))
+        first = is_first(inner, (), a, i, b, j)
         return (
             inner.value("stablehlo.select", number, (first, a, b)),
             inner.value("stablehlo.select", place, (first, i, j)),
@@ -476,7 +504,12 @@ def _select_and_gather_add_lower(
     context: Any, x: Any, operand: Any, *, select: str, **window: Any
 ) -> Any:
     aval, out = context.avals_in[1], context.avals_out[0]
-    places = _lower_places(context, operand, aval, Window(**window), select)
+    windows = Window(**window)
+    if has_few_taps(context, aval, windows):
+        first, worst = _first_extreme(aval.dtype, select), _worst(aval.dtype, select)
+        carried = (x, context.avals_in[0])
+        return lower_places(context, operand, aval, windows, first, worst, carried)[1]
+    places = _lower_places(context, operand, aval, windows, select)
     flat = context.value("stablehlo.reshape", hlo.tensor_type((aval.size,), out.dtype), (x,))
     numbers = (
         f"#stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], "
@@ -538,8 +571,13 @@ def _select_and_scatter_add_lower(
 ) -> Any:
     given, aval = context.avals_in
     dtype = given.dtype
+    windows = Window(**window)
+    if has_few_taps(context, aval, windows):
+        first, worst = _first_extreme(aval.dtype, select), _worst(aval.dtype, select)
+        number, _ = lower_places(context, operand, aval, windows, first, worst)
+        return lower_spread(context, source, number, dtype, aval.shape, windows)
     flat = hlo.tensor_type((aval.size,), dtype)
-    places = _lower_places(context, operand, aval, Window(**window), select)
+    places = _lower_places(context, operand, aval, windows, select)
     rank = given.ndim
     numbers = (
         f"#stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], "
