@@ -63,7 +63,8 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
       TypeError: ``a`` is no array, or of a dtype without a kernel.
       ValueError: the matrices are not square.
 
-    A matrix that is not positive definite gives NaN.
+    A matrix that is not positive definite gives NaN.  Differentiable elsewhere.  Source of the
+    derivative: I. Murray, "Differentiation of the Cholesky decomposition", 2016.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
@@ -97,7 +98,7 @@ def eig(a: ArrayLike) -> EigResult:
       ValueError: the matrices are not square.
 
     Eigenvalues are differentiable where they are distinct; eigenvectors are not: their phases
-    are arbitrary.  On CPUs only.
+    are arbitrary.  On CPUs only.  LAPACK ``geev``.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.eig(jnp.array([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
@@ -152,6 +153,7 @@ def eigh(a: ArrayLike, UPLO: str | None = None, symmetrize_input: bool = True) -
 
     Where eigenvalues are equal, the derivative of eigenvectors is infinite or NaN, that of the
     eigenvalues one of several; their symmetric functions (sums) are differentiable there.
+    LAPACK ``syevd`` and ``heevd``.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
@@ -199,7 +201,9 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
       ValueError: there are not two axes, or the mode is unknown.
 
     Differentiable where the first k columns are independent; not in mode ``"raw"``, nor
-    ``"complete"`` where m > n.
+    ``"complete"`` where m > n.  LAPACK ``geqrf``.  Source of the derivative: S. Walter and
+    L. Lehmann, "Algorithmic differentiation of linear algebra functions with application in optimum
+    experimental design", 2010.
 
     >>> import jxkernel.numpy as jnp
     >>> q, r = jnp.linalg.qr(jnp.ones((3, 2)))
@@ -245,6 +249,8 @@ def svd(
 
     Singular values are differentiable where they are distinct and not 0; the derivative of u and
     v is infinite or NaN elsewhere, and does not exist for columns that ``full_matrices`` adds.
+    LAPACK ``gesdd``.  Source of the derivative: J. Townsend, "Differentiating the singular value
+    decomposition", 2016.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.svd(jnp.array([[0.0, 2.0], [1.0, 0.0]])).S

@@ -117,7 +117,7 @@ def det(a: ArrayLike) -> Any:
       ValueError: the matrices are not square.
 
     Differentiable everywhere, at singular matrices too; twice there, where singular values are
-    distinct.
+    distinct.  Source: Jacobi's formula, dx det(x) = tr(adj(x) dx).
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.det(jnp.array([[2.0, 1.0], [1.0, 3.0]]))
@@ -206,7 +206,7 @@ def slogdet(a: ArrayLike, *, method: str | None = None) -> SlogdetResult:
       TypeError: ``a`` is no array, or of a dtype without a kernel.
       ValueError: the matrices are not square, or the method is unknown.
 
-    Differentiable where the matrix is invertible.
+    Differentiable where the matrix is invertible; NaN elsewhere.
 
     >>> import jxkernel.numpy as jnp
     >>> float(jnp.linalg.slogdet(jnp.array([[0.0, 1.0], [1.0, 0.0]])).sign)

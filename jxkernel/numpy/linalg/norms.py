@@ -108,7 +108,8 @@ def norm(
       ValueError: an axis does not exist, there are more than two, ``ord`` does not fit, or there
         is no element to be the least.
 
-    The derivative at 0 is 0.
+    The derivative at 0 is 0 for the orders of vectors from 1 on and for ``"fro"``, 1 and inf of
+    matrices; for orders of singular values it is one of several, and for a p below 1 NaN.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
@@ -167,7 +168,7 @@ def vector_norm(
       TypeError: ``x`` is no array.
       ValueError: an axis does not exist, or ``ord`` is not a number.
 
-    The derivative at 0 is 0.
+    The derivative at 0 is 0 for orders from 1 on, and NaN for those between 0 and 1.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.vector_norm(jnp.ones((2, 2)))
@@ -214,7 +215,7 @@ def cond(x: Any, p: Any = None) -> Any:
         of its inverse.
 
     Returns:
-      a real array of shape (...), inf for a singular matrix.
+      a real array of shape (...), inf for a singular matrix, where there is no derivative.
 
     Raises:
       TypeError: ``x`` is no array, or of a dtype without a kernel.
@@ -277,6 +278,8 @@ def matrix_rank(M: ArrayLike, rtol: Any = None, *, hermitian: bool = False, tol:
     Raises:
       TypeError: ``M`` is no array, or of a dtype without a kernel.
       ValueError: both ``rtol`` and ``tol`` are given.
+
+    The derivative is zero.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.matrix_rank(jnp.ones((3, 3)))

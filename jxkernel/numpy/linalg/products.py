@@ -209,6 +209,8 @@ def matrix_power(a: ArrayLike, n: int) -> Any:
       TypeError: ``n`` is not an integer.
       ValueError: the matrices are not square.
 
+    The power 0 is the identity, of a singular matrix too.
+
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [0, 1]]), 5)
     Array([[1, 5],
@@ -247,6 +249,9 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     Raises:
       ValueError: there are fewer than two, or one is not a matrix.
       ShapeMismatchError: sizes of neighbours differ.
+
+    Linear in each matrix.  Source of the order: T. Cormen and others, "Introduction to algorithms",
+    on chains of matrices.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.multi_dot([jnp.ones((2, 3)), jnp.ones((3, 4)), jnp.ones(4)])

@@ -78,7 +78,7 @@ def solve(a: ArrayLike, b: ArrayLike) -> Any:
       ValueError: the matrices are not square, or ``b`` is a number.
       ShapeMismatchError: the sizes differ, or leading axes do not broadcast.
 
-    A singular matrix gives infinities or NaN.  Linear in ``b``.
+    A singular matrix gives infinities or NaN.  Linear in ``b``; the derivative is a⁻¹ (db - da x).
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [0.0, 4.0]]), jnp.array([2.0, 2.0]))
@@ -112,7 +112,7 @@ def inv(a: ArrayLike) -> Any:
       TypeError: ``a`` is no array, or of a dtype without a kernel.
       ValueError: the matrices are not square.
 
-    A singular matrix gives infinities or NaN.
+    A singular matrix gives infinities or NaN.  The derivative is -x⁻¹ dx x⁻¹.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]]))
@@ -169,7 +169,7 @@ def lstsq(
       ValueError: ``a`` is no matrix, or ``b`` neither vector nor matrix.
       ShapeMismatchError: the numbers of rows differ.
 
-    Differentiable where the singular values that count are distinct.
+    Differentiable where the singular values that count are distinct.  By ``svd``.
 
     >>> import jxkernel.numpy as jnp
     >>> x, residuals, rank, s = jnp.linalg.lstsq(jnp.ones((2, 1)), jnp.array([1.0, 2.0]))
@@ -250,7 +250,9 @@ def pinv(a: ArrayLike, rtol: Any = None, hermitian: bool = False, *, rcond: Any 
       TypeError: ``a`` is no array, or of a dtype without a kernel.
       ValueError: there are not two axes, or both ``rtol`` and ``rcond`` are given.
 
-    Differentiable where the rank does not change nearby.
+    Differentiable where the rank does not change nearby.  Source of the derivative: G. Golub and
+    V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose
+    variables separate", 1973.
 
     >>> import jxkernel.numpy as jnp
     >>> jnp.linalg.pinv(jnp.array([[2.0, 0.0], [0.0, 0.0]]))
