@@ -14,7 +14,7 @@ from typing import Any
 
 from jxkernel._jaxlib import ArrayImpl, pjit
 from jxkernel._lazy import late_function
-from jxkernel.compile.executable import FastpathData, executable_for
+from jxkernel.compile.executable import Executable, FastpathData, executable_for
 from jxkernel.compile.placement import target_device
 from jxkernel.config import debug_infs, debug_key_reuse, debug_nans
 from jxkernel.core.avals import ShapedArray, abstractify
@@ -28,18 +28,16 @@ from jxkernel.tree.nodes import physical_registry
 
 __all__ = [
     "Dispatch",
-    "checking_results",
     "cpp_callable",
     "execute",
     "make_callable",
-    "report_nonfinite",
 ]
 
-check_keys = late_function("jxkernel.transforms.key_reuse", "check_keys")
-report_nonfinite = late_function("jxkernel.compile.nonfinite", "report_nonfinite")
+_check_keys = late_function("jxkernel.transforms.key_reuse", "check_keys")
+_report_nonfinite = late_function("jxkernel.compile.nonfinite", "report_nonfinite")
 
 
-def checking_results() -> bool:
+def _checking_results() -> bool:
     """Return whether results are to be looked at."""
     return debug_nans.value or debug_infs.value
 
@@ -60,6 +58,7 @@ class Dispatch:
       function_id: the number of the function object, for events.
       on_further: called before a program that has executables already gets another one.
       names: a function that returns a name for each argument, for errors and warnings, or None.
+      compiled: the executable to run, where it was compiled ahead; None to find it.
     """
 
     name: str
@@ -73,6 +72,7 @@ class Dispatch:
     function_id: int = 0
     on_further: Callable[[], object] | None = None
     names: Callable[[], Sequence[str]] | None = None
+    compiled: Executable | None = None
 
     def answer(
         self, closed: ClosedJaxpr, args: Sequence[Any], out_tree: Any
@@ -85,8 +85,8 @@ class Dispatch:
           NonFiniteError: a result holds a NaN or an infinity, while that is looked for.
         """
         if debug_key_reuse.value:
-            check_keys(closed, args, self.name)
-        if checking_results():
+            _check_keys(closed, args, self.name)
+        if _checking_results():
             return out_tree.unflatten(self._checked(closed, args)), None, False
         outs, executable, committed = self._run(closed, args, self.donated)
         # C++ would not check keys.
@@ -97,17 +97,9 @@ class Dispatch:
     def _run(
         self, closed: ClosedJaxpr, args: Sequence[Any], donated: tuple[bool, ...]
     ) -> tuple[list[Any], Any, bool]:
-        try:
-            target, committed = target_device(
-                args,
-                self.device,
-                closed=closed,
-                shardings=self.shardings,
-                results=self.results,
-                keep_unused=self.keep_unused,
-            )
-        except IncompatibleDevicesError as error:
-            raise error.naming(self.names() if self.names else (), self.name) from None
+        target, committed = self._target(closed, args)
+        if self.compiled is not None and (donated or not any(self.donated)):
+            return self.compiled.call(args, committed=committed), self.compiled, committed
         executable = executable_for(
             closed,
             target,
@@ -121,6 +113,24 @@ class Dispatch:
         )
         return executable.call(args, committed=committed), executable, committed
 
+    def _target(self, closed: ClosedJaxpr, args: Sequence[Any]) -> tuple[Any, bool]:
+        """Return the device or placement to run on, and whether the call is bound to it."""
+        ahead = self.compiled
+        if ahead is not None and ahead.placement is not None:
+            return ahead.placement, True
+        try:
+            target, committed = target_device(
+                args,
+                self.device,
+                closed=closed,
+                shardings=self.shardings,
+                results=self.results,
+                keep_unused=self.keep_unused,
+            )
+        except IncompatibleDevicesError as error:
+            raise error.naming(self.names() if self.names else (), self.name) from None
+        return (target if ahead is None else ahead.device), committed
+
     def _checked(self, closed: ClosedJaxpr, args: Sequence[Any]) -> list[Any]:
         """Run a program and look at its results.
 
@@ -128,7 +138,7 @@ class Dispatch:
         result begins with them.
         """
         outs, *_ = self._run(closed, args, ())
-        report_nonfinite(closed, args, outs, name=self.name, execute=execute, depth=self.depth)
+        _report_nonfinite(closed, args, outs, name=self.name, execute=execute, depth=self.depth)
         for arg, gone in zip(args, self.donated, strict=False):
             if gone and type(arg) is ArrayImpl and not any(arg is out for out in outs):
                 arg.delete()

@@ -13,12 +13,7 @@ from jxkernel import tree
 from jxkernel._jaxlib import JaxRuntimeError, computation_of, module_cost
 from jxkernel._lazy import late_function
 from jxkernel._reprs import counted, with_type
-from jxkernel.compile.dispatch import (
-    checking_results,
-    cpp_callable,
-    execute,
-    report_nonfinite,
-)
+from jxkernel.compile.dispatch import Dispatch, cpp_callable
 from jxkernel.compile.executable import (
     Executable,
     FastpathData,
@@ -459,14 +454,6 @@ def _checked_dialect(dialect: str | None) -> str:
     return dialect or "stablehlo"
 
 
-def _bound(flat: Sequence[Any], traced: Traced) -> bool:
-    """Whether arguments or the caller bind a call on one device to it."""
-    options = traced.options
-    return target_device(
-        flat, options.device, closed=traced.program, keep_unused=options.keep_unused
-    )[1]
-
-
 def _only_device(devices: Sequence[Any]) -> Any:
     if len(devices) != 1:
         raise ValueError(f"device_assignment names {len(devices)} devices for a program of one")
@@ -476,11 +463,22 @@ def _only_device(devices: Sequence[Any]) -> Any:
 class Compiled(_Stage):
     """A function compiled for given argument types; calling it never traces."""
 
-    __slots__ = ("_callable", "_executable")
+    __slots__ = ("_callable", "_dispatch", "_executable")
 
     def __init__(self, traced: Traced, executable: Executable) -> None:
         self._traced = traced
         self._executable = executable
+        options = traced.options
+        self._dispatch = Dispatch(
+            traced.fun_name,
+            options.donated,
+            options.keep_unused,
+            tuple(executable.compiler_options),
+            options.device,
+            function_id=options.function_id,
+            names=options.names,
+            compiled=executable,
+        )
         # Each compiled function has a key of its own, so none answers for another.
         self._callable = cpp_callable(traced.fun_name, self._run, self._cache_miss)
         # Who watches executions reads it.
@@ -514,14 +512,7 @@ class Compiled(_Stage):
         if in_tree != in_tree_of_program:
             raise TypeError(self._structure_message(args, kwargs))
         self._check_types(flat)
-        committed = self._executable.placement is not None or _bound(flat, traced)
-        outs = self._executable.call(flat, committed=committed)
-        fastpath = None
-        if checking_results():
-            report_nonfinite(traced.program, flat, outs, name=traced.fun_name, execute=execute)
-        else:
-            fastpath = self._executable.fastpath(out_tree, flat, committed=committed)
-        return out_tree.unflatten(outs), fastpath, False
+        return self._dispatch.answer(traced.program, flat, out_tree)
 
     def _structure_message(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         name = self._traced.fun_name

@@ -258,7 +258,7 @@ class _Call:
             self._watch.add_trace(trace)
 
     def _look_again_into_containers(self) -> None:
-        """A list may have been appended to since it was bound; its name is none the wiser."""
+        """A list may have grown since its name was bound to it, which its name does not show."""
         for name, value in self._held.items():
             bound = self._bound.get(name)
             if isinstance(value, _MUTABLE) and bound and describe(value) != bound.value:

@@ -175,9 +175,12 @@ def test_switching_it_on_makes_earlier_fast_paths_step_aside():
         f(-1.0)
 
 
-def test_donated_arguments_outlive_the_search():
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_donated_arguments_outlive_the_search(is_compiled):
     f = jx.jit(lambda x: jnp.sqrt(x), donate_argnums=0)
     bad, good = jnp.array([-1.0]), jnp.array([1.0])
+    if is_compiled:
+        f = f.lower(bad).compile()
     with pytest.raises(FloatingPointError, match=r"a = f32\[1\] \[-1\]"):
         f(bad)
     assert not bad.is_deleted(), "what failed took nothing"

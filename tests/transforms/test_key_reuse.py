@@ -43,6 +43,9 @@ REUSED = {
     "jit": lambda: jx.jit(lambda k: normal(k) + normal(k))(_key()),
     "jit, one of many": lambda: jx.jit(lambda k: normal(k[0]) + normal(k[0]))(_keys()),
     "two calls": lambda: (lambda k, f: (f(k), f(k)))(_key(), jx.jit(normal)),
+    "compiled": lambda: (lambda k, f: jx.jit(f).lower(k).compile()(k))(
+        _key(), lambda k: normal(k) + normal(k)
+    ),
     "nested jit": lambda: jx.jit(lambda k: jx.jit(normal)(k) + jx.jit(normal)(k))(_key()),
     "vmap": lambda: (lambda k: (jx.vmap(normal)(k), jx.vmap(normal)(k)))(_keys()),
     "cond": lambda: (lambda k: (_branch(k), normal(k)))(_key()),

@@ -240,7 +240,7 @@ def quiz(
 
 
 def answered(name: str, *, correct: bool) -> None:
-    """Note how a built-in exercise was answered; of no other is anything kept."""
+    """Note how a built-in exercise was answered; answers to others are not kept."""
     if name in EXERCISES:
         _solved[name] = correct
 
