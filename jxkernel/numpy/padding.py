@@ -112,15 +112,7 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         raise ValueError(f"pad got widths {widths}: they are not negative")
     if callable(mode):
         return _by_function(array, widths, mode, kwargs)
-    if not isinstance(mode, str) or mode not in _OPTIONS:
-        raise NotImplementedError(f"pad got mode {mode!r}: there are {', '.join(_OPTIONS)}")
-    unknown = set(kwargs) - set(_OPTIONS[mode])
-    if unknown:
-        known = f"its option is {_OPTIONS[mode][0]}" if _OPTIONS[mode] else "it has none"
-        raise ValueError(f"pad(mode={mode!r}) has no option {', '.join(sorted(unknown))}: {known}")
-    for option, given in kwargs.items():
-        if given is None and option != "stat_length":
-            raise TypeError(f"pad got {option}=None: leave it out, or give a value")
+    _check_options(mode, kwargs)
     if mode in ("constant", "empty"):
         value = kwargs.get("constant_values", 0)
         if _depth(value) == 0 and not isinstance(value, dict):
@@ -136,6 +128,25 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
     if length is not None:
         lengths = _pairs("stat_length", length, aval.ndim, _length)
     return _statistic(array, widths, mode, lengths)
+
+
+def _check_options(mode: Any, options: dict[str, Any]) -> None:
+    """Check that there is such a mode, and that it has these options.
+
+    Raises:
+      NotImplementedError: there is no such mode.
+      TypeError: an option is None.
+      ValueError: the mode has no such option.
+    """
+    if not isinstance(mode, str) or mode not in _OPTIONS:
+        raise NotImplementedError(f"pad got mode {mode!r}: there are {', '.join(_OPTIONS)}")
+    unknown = set(options) - set(_OPTIONS[mode])
+    if unknown:
+        known = f"its option is {_OPTIONS[mode][0]}" if _OPTIONS[mode] else "it has none"
+        raise ValueError(f"pad(mode={mode!r}) has no option {', '.join(sorted(unknown))}: {known}")
+    for option, given in options.items():
+        if given is None and option != "stat_length":
+            raise TypeError(f"pad got {option}=None: leave it out, or give a value")
 
 
 def _length(value: Any) -> int:
