@@ -81,7 +81,7 @@ class Profile:
         return self
 
     def stop(self) -> Timeline:
-        """Wait for the work under way, stops recording, write the files, return the timeline.
+        """Wait for the work under way, stop recording, write the files, return the timeline.
 
         Raises:
           RuntimeError: it is not running.

@@ -129,7 +129,7 @@ def statements(source: CellSource) -> list[Statement]:
 
 
 def place_of_change(source: CellSource, name: str) -> tuple[str, str, tuple[int, int] | None]:
-    """Return where a cell binds a name or change what it holds: the place, code and underline."""
+    """Return where a cell binds a name or changes what it holds: the place, code and underline."""
     for node in ast.walk(source.tree):
         match node:
             case ast.Name(id=found, ctx=ast.Store()):

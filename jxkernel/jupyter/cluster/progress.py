@@ -32,7 +32,7 @@ class Progress:
         self._told = ""
 
     def __call__(self, watch: Watch) -> None:
-        """Look at a watch; shows nothing but twice a second."""
+        """Look at a watch, twice a second at the most."""
         now = time.monotonic()
         if now < self._next:
             return

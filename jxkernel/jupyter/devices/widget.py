@@ -176,7 +176,7 @@ class BackendSelector(LiveView):
             self._is_following = False
 
     def _ask(self) -> None:
-        """Show what the change would do, and offers to do it."""
+        """Show what the change would do, and offer to do it."""
         self.preview = self._switch.preview(self._change())
         self.undo_button.disabled = not self.preview.changes and not self._done
         self.apply_button.disabled = not self.preview.changes or bool(self.preview.restart)

@@ -134,7 +134,7 @@ class Channel:
         self._is_open = False
 
     def open(self) -> None:
-        """Open the comm and says so; in a kernel only, and not in an engine of a cluster."""
+        """Open the comm and say so; in a kernel only, and not in an engine of a cluster."""
         kernel = getattr(self._session.shell, "kernel", None)
         # An engine has no front end of its own: the notebook's would take it for its kernel.
         if kernel is None or type(kernel).__module__.startswith("ipyparallel"):
@@ -285,7 +285,7 @@ class Channel:
             self._wake.set()
 
     def _run(self) -> None:
-        """Send what there is, a few times a second; sleeps while no cell runs."""
+        """Send what there is, a few times a second; sleep while no cell runs."""
         while True:
             self._wake.wait(_INTERVAL if self._session.is_running else None)
             self._wake.clear()

@@ -28,7 +28,7 @@ __all__ = ["define"]
 
 
 def define(session: Session, version: Version, options: CellOptions) -> RunReport:
-    """Run a cell of definitions and compiles its functions.
+    """Run a cell of definitions and compile its functions.
 
     Raises:
       UsageError: a flag names a parameter that no function of the cell has, or none of them can

@@ -28,7 +28,7 @@ class ReloadWatch:
         self._codes: list[Any] = []
 
     def before_cell(self) -> None:
-        """Forget all traces if a module has changed, and renews jitted functions by name."""
+        """Forget all traces if a module has changed, and renew jitted functions by name."""
         if _AUTORELOAD not in sys.modules:
             return
         before, self._seen, codes = self._seen, {}, []

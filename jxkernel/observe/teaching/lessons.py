@@ -125,7 +125,7 @@ class Teaching:
         return self
 
     def stop(self) -> None:
-        """End it, and sets everything back to what it was before."""
+        """End it, and set everything back to what it was before."""
         while self._undo:
             self._undo.pop()()
         self._told.clear()
