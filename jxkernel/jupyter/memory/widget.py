@@ -146,7 +146,7 @@ class MemoryPanel(LiveView):
         return stacked_view("memory", {"estimate": estimate_view(call, now), "live": shown})
 
     def update(self, view: View) -> None:
-        """Show the arrays, and offers what holds them."""
+        """Show the arrays, and offer what holds them."""
         options = [(_offer(one), one.name) for one in holdings(self._found)[:_OFFERED]]
         if list(self.held.options) != options:
             names = {name for _, name in options}

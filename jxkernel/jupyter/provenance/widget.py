@@ -62,7 +62,7 @@ class SourceMap(LiveView):
         )
 
     def update(self, view: View) -> None:
-        """Show the map, and offers the cells that there are."""
+        """Show the map, and offer the cells that there are."""
         labels = dict.fromkeys(label for label, _ in reversed(self._maps()))
         options = (_LATEST, *labels)
         if tuple(self._cell.options) != options:

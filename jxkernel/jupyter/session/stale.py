@@ -80,7 +80,7 @@ class StaleWatch:
         self._handle = events.listen(self._on_traced, (events.Traced,))
 
     def stop(self) -> None:
-        """End that, and forgets everything."""
+        """End that, and forget everything."""
         if self._handle is not None:
             self._handle.close()
         self._traced.clear()

@@ -153,7 +153,7 @@ class Waiter:
         return value
 
     def finish(self, value: Any = None) -> Any:
-        """Wait until everything exists, and returns ``value``."""
+        """Wait until everything exists, and return ``value``."""
         try:
             arrays = under_way()
             if arrays:
