@@ -494,4 +494,9 @@ def _check_leaf(fun: Callable[..., Any], name: str, leaf: Any) -> None:
     try:
         abstractify(leaf)
     except TypeError:
-        raise ArgumentTypeError(function_name(fun), f"{name}", with_type(leaf)) from None
+        parts = {}
+        if any(hasattr(one, "dtype") for one in getattr(leaf, "__dict__", {}).values()):
+            kind = type(leaf).__name__
+            pytree = f"register {kind} as a pytree, with tree_util.register_dataclass: its arrays "
+            parts["instead"] = (f"{pytree}are traced then",)
+        raise ArgumentTypeError(function_name(fun), f"{name}", with_type(leaf), **parts) from None

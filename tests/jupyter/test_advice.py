@@ -174,6 +174,26 @@ def test_errors_of_pythons_are_told_in_the_users_own_words(
         ("await jnp.sin(x)", "leave await out"),
         ("f = jx.jit(lambda p, q: p + q, donate_argnums=0)\nf(x, x)", "f(x, x.copy())"),
         ("range(x[2])", "range(int(x[2]))"),
+        (
+            "import functools\n@functools.lru_cache\ndef g(a):\n    return a\n"
+            "jx.jit(lambda a: g(a))(x)",
+            "g keeps its results by its arguments: call g.__wrapped__ here",
+        ),
+        (
+            "import collections\nPair = collections.namedtuple('Pair', 'a b')\np = Pair(x, x)\n"
+            "p['a']",
+            "    p.a\n",
+        ),
+        (
+            "import collections\nPair = collections.namedtuple('Pair', 'a b')\np = Pair(x, x)\n"
+            "p.a *= 2",
+            "p = p._replace(a=p.a * 2)",
+        ),
+        (
+            "import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass S:\n    w: object\n"
+            "s = S(x)\ns.w = x * 2",
+            "s = dataclasses.replace(s, w=x * 2)",
+        ),
         ("[1, 2, 3][x[0]]", "[1, 2, 3][int(x[0])]"),
         ("{x: 1}", "a Python number, which .item() makes"),
         ("np.add(x, 1, out=x)", "x = jnp.add(x, 1)"),
@@ -267,6 +287,7 @@ def test_an_example_of_many_cannot_be_made_static(notebook: Notebook) -> None:
             "g({'name': 'a'})",
             "pass a['name'] as a static argument of its own",
         ),
+        ("def g(a): return 1\nclass S: w = x", "s = S(); s.w = x; g(s)", "register S as a pytree"),
         ("def g(self): return 1", "g(object())", "register own classes as pytrees"),
         ("def g(n): return x[:int(n)]", "g(3)", "jit(g, static_argnames='n')"),
         ("def g(a, n): return a[:n]", "g(x, 3)", "few values: jit(g, static_argnames='n')"),

@@ -71,6 +71,18 @@ def test_tracebacks_show_the_users_lines_only(notebook: Notebook) -> None:
     assert "jxkernel/" not in ran.printed
 
 
+def test_what_fails_in_a_library_has_advice_for_the_call_or_none(notebook: Notebook) -> None:
+    notebook.run("import colorsys, json, statistics")
+    test = "@jx.jit\ndef f(a):\n    if colorsys.rgb_to_hsv(*a): return a\n    return -a\nf(x[:3])"
+    printed = notebook.fails(test, TypeError).printed
+    assert "jnp.where(colorsys" not in printed
+    assert "a library asks for the value: call it outside" in printed
+    printed = notebook.fails("%%jit\nr = json.dumps({'x': x})", TypeError).printed
+    assert "Object of type traced array is not JSON serializable" in printed
+    printed = notebook.fails("%%jit\nr = statistics.mean(x)", TypeError).printed
+    assert "Tracer" not in printed
+
+
 def test_what_serves_a_function_of_ours_is_left_out(notebook: Notebook) -> None:
     """Neither what Python and NumPy do for it, nor its parts by names of their own."""
     notebook.run("mesh = jx.make_mesh((1,), ('i',))\nspec = jx.P(None, 'i')")

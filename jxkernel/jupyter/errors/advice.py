@@ -513,6 +513,9 @@ def _static(function: str, arguments: list[str]) -> str:
 
 
 _DERIVED: tuple[tuple[_Kinds, str, Callable[[Any, str, Names], str]], ...] = (
+    (TypeError, r"^unhashable type", calls.uncached),
+    (TypeError, r"^tuple indices must be integers or slices, not str", containers.field_of),
+    (AttributeError, r"can't set attribute|cannot assign to field", containers.replaced_field),
     (TypeError, r"'str'", containers.values_of),
     ((TypeError, ValueError), r"to unpack|iteration over an array", containers.looped_over),
     (ValueError, r"to unpack", containers.unpacked_rows),
@@ -646,6 +649,7 @@ def plain_words(message: str, traced: str = "a traced array") -> str:
     if rest and traced != "a traced array":
         message = f"{begin}Tracer' has no attribute{rest}"
     message = re.sub(r"(Traced<[^>]*>) of type \w*Tracer\b", r"\1", message)
+    message = re.sub(rf"(?<=\btype ){_TRACER}", "traced array", message)
     pattern = r"""(["']?)\b\w*Tracer(?:\.__format__)?\b\1"""
     message = re.sub(pattern, lambda _: traced, message)
     message = re.sub(

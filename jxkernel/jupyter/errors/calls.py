@@ -42,6 +42,7 @@ __all__ = [
     "start_first",
     "to_vmap",
     "turns",
+    "uncached",
     "whole_bounds",
     "whole_first",
     "with_zero",
@@ -340,6 +341,15 @@ def changed_copy(node: ast.AST | None, code: str, names: Names) -> str:
             call.func = ast.Attribute(ast.Name("jnp"), name, ast.Load())
             call.keywords = [one for one in node.keywords if one.arg != "out"]
             return f"{ast.unparse(given['out'])} = {ast.unparse(call)}"
+    return ""
+
+
+def uncached(node: ast.AST | None, code: str, names: Names) -> str:
+    """That a function which keeps its results by its arguments cannot be called while tracing."""
+    match node:
+        case ast.Call(func=function) if hasattr(names.held(function), "cache_info"):
+            name = ast.unparse(function)
+            return f"{name} keeps its results by its arguments: call {name}.__wrapped__ here"
     return ""
 
 

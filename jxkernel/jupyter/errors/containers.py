@@ -21,6 +21,7 @@ from jxkernel.runtime import ArrayImpl
 
 __all__ = [
     "ARRAYS",
+    "field_of",
     "item",
     "key_of",
     "looped_over",
@@ -28,6 +29,7 @@ __all__ = [
     "of_data",
     "of_each_leaf",
     "of_leaves",
+    "replaced_field",
     "unpacked_rows",
     "values_of",
 ]
@@ -74,6 +76,32 @@ def item(node: ast.AST | None, code: str, names: Names) -> str:
             held = names.held(of)
             if type(held) is list and held and type(held[0]) is dict and key in held[0]:
                 return f"{ast.unparse(of)}[0][{key!r}]"
+    return ""
+
+
+def field_of(node: ast.AST | None, code: str, names: Names) -> str:
+    """The field of a named tuple that was looked up as a key."""
+    match node:
+        case ast.Subscript(value=of, slice=ast.Constant(value=str() as name)):
+            if name in getattr(names.held(of), "_fields", ()):
+                return f"{ast.unparse(of)}.{name}"
+    return ""
+
+
+def replaced_field(node: ast.AST | None, code: str, names: Names) -> str:
+    """A copy of a named tuple or a frozen dataclass, in place of an assignment to its field."""
+    match node, getattr(node, "parent", None):
+        case ast.Attribute(value=of, attr=name), ast.Assign(value=value):
+            new = value
+        case ast.Attribute(value=of, attr=name), ast.AugAssign(op=op, value=value):
+            new = ast.BinOp(ast.Attribute(of, name), op, value)
+        case _:
+            return ""
+    held, written = names.held(of), ast.unparse(of)
+    if name in getattr(held, "_fields", ()):
+        return f"{written} = {written}._replace({name}={ast.unparse(new)})"
+    if name in getattr(held, "__dataclass_fields__", ()):
+        return f"{written} = dataclasses.replace({written}, {name}={ast.unparse(new)})"
     return ""
 
 

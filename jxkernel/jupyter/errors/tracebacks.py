@@ -100,8 +100,12 @@ _OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\
 _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_TYPES = re.compile(r"\b(?:shapes?|sizes?|ranks?|ax[ei]s|dtypes?)\b")
 _ABOUT_VALUES = (TypeError, ValueError, LookupError, AttributeError, NotImplementedError)
+_KEY = "takes a key, made by"
 _TWICE = "donated in the same call"
 _OF_VALUES = (ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError)
+_CALLED_OUTSIDE = (
+    "a library asks for the value: call it outside of the traced function, or with jx.pure_callback"
+)
 _UNNAMED = "static_argnames=..."
 """What advice has that would name an argument, where the value is made of none."""
 
@@ -191,11 +195,13 @@ def _advise(error: Exception, *, always: bool = True) -> None:
     frame, offset = _innermost_user_frame(error.__traceback__)
     assert frame is not None, "there is a place"
     node, names = _node_at(frame, offset), Names.of(frame)
-    instead = in_users_names(advice(error, node, place[1], names), names)
+    is_users = _is_of_users_line(error)
+    told = advice(error, node if is_users else None, place[1], names)
+    instead = in_users_names(told, names) if is_users or _KEY in str(error) else ()
     if not (instead or always):
         return
     if error.args and isinstance(error.args[0], str):
-        part, kind = traced_part(node, names) if _is_of_users_line(error) else ("", "")
+        part, kind = traced_part(node, names) if is_users else ("", "")
         told = (f"{part} ({f'a traced {kind}' if kind else 'traced'})",) if part else ()
         error.args = (plain_words(error.args[0], *told), *error.args[1:])
     where, code, (start, end) = place
@@ -231,7 +237,7 @@ def locate(error: BaseException) -> None:
     if isinstance(error, ShapeMismatchError) and not error.details:
         told = operands(node, names)
         error.details = (told,) if told else ()
-    if isinstance(error, ShapeError) and not error.instead:
+    if isinstance(error, ShapeError) and not error.instead and _is_of_users_line(error):
         told = fitting(error, node, names)
         error.instead = (told,) if told else ()
     if isinstance(error, AxisError) and not error.instead:
@@ -280,9 +286,12 @@ def _advise_in_users_words(error: JXError, node: Any, names: Names) -> None:
     if isinstance(error, _OF_VALUES):
         start, end = error.underline or (0, 0)
         line, underlined = error.code.strip(), error.code[start:end]
-        instead = _rewritten(error, node, names) or in_place_of(
-            line if line.startswith("while ") else underlined
-        )
+        if _is_of_users_line(error):
+            instead = _rewritten(error, node, names) or in_place_of(
+                line if line.startswith("while ") else underlined
+            )
+        else:
+            instead = replaced(node, names) or in_place_of(underlined) or _CALLED_OUTSIDE
         if instead:
             # What is a part of the user's own expression is that without its conversion.
             wanted = (*_BESIDES, "leave the conversion out") if instead in underlined else _BESIDES
@@ -431,6 +440,8 @@ class Filter:
                 locate(one)
             if isinstance(evalue, Exception) and not isinstance(evalue, JXError):
                 _advise(evalue, always=_names_internals(evalue) or _is_raised_by_us(evalue))
+            for one in _behind(evalue):
+                _say_plainly(one)
             for one in (evalue, *_behind(evalue)):
                 self._name_cells(one)
             self._explain(evalue)
@@ -540,6 +551,13 @@ def _is_run(entry: TracebackType) -> bool:
         and caller is not None
         and caller.f_code.co_filename == cProfile.__file__
     )
+
+
+def _say_plainly(error: BaseException) -> None:
+    """Have an error behind another call a traced value what it is to the user."""
+    if isinstance(error, _ABOUT_VALUES) and not isinstance(error, JXError) and error.args:
+        first, *rest = error.args
+        error.args = (plain_words(first) if isinstance(first, str) else first, *rest)
 
 
 def _drop_inner_calls(error: BaseException) -> None:
@@ -685,7 +703,10 @@ def _innermost_user_frame(traceback: TracebackType | None) -> tuple[FrameType | 
     while traceback is not None:
         called = traceback.tb_next
         is_call = called is not None and called.tb_frame.f_code.co_name == "run_cell_magic"
-        if source.is_user_code(traceback.tb_frame.f_code) and not is_call:
+        code = traceback.tb_frame.f_code
+        # Python writes methods of dataclasses, in a file of this name.
+        is_written = code.co_filename == "<string>" and code.co_name != "<module>"
+        if source.is_user_code(code) and not (is_call or is_written):
             found = (traceback.tb_frame, traceback.tb_lasti)
             if not source.is_library_file(traceback.tb_frame.f_code.co_filename):
                 own = found
