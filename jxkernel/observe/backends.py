@@ -247,7 +247,7 @@ class _Plan:
         if self.target != device_label(self.default):
             yield SettingStep("default device", device_label(self.default), self.target)
         elif (change.device == "auto") == (_global(_DEVICE) is not None) and change.device:
-            words = ("chosen", "as jxkernel finds")
+            words = ("chosen by you", "chosen by jxkernel")
             before, after = words if change.device == "auto" else words[::-1]
             yield SettingStep(
                 "default device", f"{self.target} ({before})", f"{self.target} ({after})"

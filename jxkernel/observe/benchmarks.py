@@ -173,7 +173,11 @@ class Benchmark:
         found = [
             ("latency", _time(self.latency.median), f"until the result exists; {self._spread()}"),
             ("dispatch", _time(self.dispatch.median), "until the call returns"),
-            ("pipelined", _time(self.pipelined.median), "one among many, the last waited for"),
+            (
+                "pipelined",
+                _time(self.pipelined.median),
+                "one of many in a row; the last is waited for",
+            ),
             ("percentiles", *self._percentiles()),
         ]
         found += self._build_rows()

@@ -222,7 +222,7 @@ def _named(functions: Any) -> dict[str, Callable[..., Any]]:
         if not callable(function):
             raise TypeError(f"a comparison needs functions, got {function!r:.60} for {name}")
     if not named:
-        raise TypeError("a comparison needs a function at least")
+        raise TypeError("a comparison needs at least one function")
     return named
 
 

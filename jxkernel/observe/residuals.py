@@ -94,7 +94,7 @@ def residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> KeptForBack
     leaves, structure = physical.flatten((args, kwargs))
     varied = [at for at, leaf in enumerate(leaves) if _is_differentiable(leaf)]
     if not varied:
-        raise TypeError("residuals: no argument is a real or complex array, so no derivative is")
+        raise TypeError("residuals: no argument is a real or complex array to differentiate by")
 
     def of_varied(*values: Any) -> Any:
         filled = list(leaves)

@@ -23,7 +23,7 @@ def test_alone_it_lists_every_subcommand(notebook: Notebook) -> None:
     assert [name for name in SUBCOMMANDS if f"%jx {name}" not in shown] == []
     magic = notebook.shell.find_line_magic("jx")
     assert magic is not None
-    assert "`%jx` alone lists the subcommands" in str(magic.__doc__)
+    assert "``%jx`` alone lists the subcommands" in str(magic.__doc__)
 
 
 def test_devices_and_backend(notebook: Notebook) -> None:

@@ -485,6 +485,12 @@ def test_what_is_no_side_effect_is_not_told(notebook: Notebook, cell: str) -> No
     assert "warning" not in notebook.run(cell).printed
 
 
+def test_a_failed_cell_is_not_told_of_what_it_would_have_written_back(notebook: Notebook) -> None:
+    notebook.run("params = {'w': x}")
+    cell = "%%jit\nparams['w'] = params['w'] * 2\nraise ValueError"
+    assert "warning" not in notebook.fails(cell, ValueError).printed
+
+
 def test_of_many_side_effects_some_are_told_and_lessons_tell_them(notebook: Notebook) -> None:
     lines = "    print(a)\n" * 4
     notebook.run(f"@jx.jit\ndef f(a):\n{lines}    return a")

@@ -232,7 +232,7 @@ def test_the_table_says_what_each_figure_is() -> None:
         "latency                 2 ms  until the result exists; median of 3 runs, "
         "their middle half within 50%",
         "dispatch                5 µs  until the call returns",
-        "pipelined             1.6 ms  one among many, the last waited for",
+        "pipelined             1.6 ms  one of many in a row; the last is waited for",
         "percentiles  1.1 ms … 2.9 ms  5 to 95 percent of the runs",
         "first call             33 ms  trace 1 ms, lower 2 ms, compile 30 ms",
         "operations         5 Gflop/s  8 Mflop a call; 50% of 10 Gflop/s measured here",

@@ -84,7 +84,7 @@ def test_names_are_unlike_one_another_and_types_are_labels() -> None:
 @pytest.mark.parametrize(
     ("functions", "keywords", "message"),
     [
-        ([], {}, "needs a function at least"),
+        ([], {}, "needs at least one function"),
         ([3], {}, "needs functions, got 3"),
         (double, {"sizes": [1]}, "sizes= and make= go together"),
         (double, {"cases": {}, "sizes": [1], "make": jnp.ones}, "in one way"),

@@ -11,7 +11,7 @@ __all__ = ["comparison_view"]
 _BAR_WIDTH = 9.0
 _NOTES = {
     "latency": "until the result exists",
-    "pipelined": "one call among many, the last waited for",
+    "pipelined": "one call of many in a row; the last is waited for",
     "dispatch": "until the call returns",
     "first call": "tracing, lowering and compiling, once",
 }

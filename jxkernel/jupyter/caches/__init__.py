@@ -12,7 +12,7 @@ FEATURE = Feature(
     subcommands={
         "cache": Subcommand(
             cache,
-            "[clear [memory|disk]]  what is remembered, here and on disk; forget it",
+            "[clear [memory|disk]]  programs kept in memory and on disk; clear deletes them",
             ("clear",),
         ),
     },

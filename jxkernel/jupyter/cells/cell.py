@@ -190,7 +190,7 @@ class CellFunction:
             value, bound = self._function(**traced, **static)
             return version.pack(value, bound, inputs)
         names = NameWatch()
-        version.watching = Watching(names)
+        version.watching = Watching(names, tuple(traced))
         with names:
             value, bound = self._function(**traced, **static)
         result = version.pack(value, bound, inputs)

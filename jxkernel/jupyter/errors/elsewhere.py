@@ -296,8 +296,8 @@ def of_arguments(name: str, module: ast.expr, told: Mapping[str, str]) -> str:
     """Return how a function that takes functions calls them; those of trees have names of loops."""
     if ast.unparse(module).rpartition(".")[2] in ("tree", "tree_util"):
         return (
-            "it calls its function with one leaf of each tree: give it as many trees as the "
-            "function has arguments"
+            f"tree.{name} calls its function with one leaf of each tree: give it as many trees as "
+            "the function has arguments"
         )
     return told[name]
 
