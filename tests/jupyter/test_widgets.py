@@ -217,3 +217,12 @@ def test_a_figure_takes_any_name_as_text() -> None:
     (bars,) = timeline_figure(build_timeline([row])).data
     assert bars.y[0].startswith("&lt;b&gt;\ufffdnnn")
     assert len(bars.y[0]) < 200
+
+
+def test_a_figure_of_many_builds_has_a_line_at_each_break() -> None:
+    """Lines that are added one by one took minutes."""
+    rows = [LedgerRow(at, 60.0 * at, "In[1]", f"f{at}", 1, trace_ns=5_000) for at in range(1, 301)]
+    found = build_timeline(rows)
+    lines = timeline_figure(found).layout.shapes
+    assert len(lines) == len(found.breaks) == 299
+    assert {(one.y0, one.y1, one.yref) for one in lines} == {(0, 1, "paper")}
