@@ -372,7 +372,27 @@ def user_cache_folder() -> str | None:
     return None if folder.startswith("~") else folder
 
 
-enable_x64 = State(
+class _Widths(State):
+    """The option that keeps 64-bit dtypes.
+
+    Attributes:
+      seen: whether 64 bits have been on in this process; while they have not, no value has them.
+    """
+
+    __slots__ = ("seen",)
+
+    def __init__(self, *args: Any, **parts: Any) -> None:
+        super().__init__(*args, **parts)
+        self.seen: bool = self.value
+
+    def checked(self, value: Any, source: str = "") -> Any:
+        """Return ``value``, which is about to be set, or raise the ValueError of ``State``."""
+        if super().checked(value, source):
+            self.seen = True
+        return value
+
+
+enable_x64 = _Widths(
     "jax_enable_x64",
     False,
     BOOLEAN,

@@ -10,6 +10,7 @@ transpose, batched form, executables), which lives exactly as long as it does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar, TypeVarTuple, cast, final
 
 from jxkernel._lazy import late_function
@@ -17,6 +18,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.key_data import numbers_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
+from jxkernel.core.widths import AS_IT_IS, at_width, may_be_mixed
 from jxkernel.records import record
 from jxkernel.source import SourceInfo
 
@@ -118,6 +120,12 @@ class Eqn:
     def source_info(self) -> SourceInfo:
         """Where in the user's code it was made, and under which names."""
         return SourceInfo.of(self.source)
+
+    def at_width(self) -> AbstractContextManager[Any]:
+        """Return the block in which rules are applied to it: 64 bits are on where it has them."""
+        if not may_be_mixed():
+            return AS_IT_IS
+        return at_width([atom.aval for atom in (*self.invars, *self.outvars)])
 
     def replace(self, **parts: Any) -> Eqn:
         """Return this equation with the given parts replaced."""
@@ -319,15 +327,16 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, map(numbers_of, args), strict=True))
     outer = state.replayed_source
-    trace = state.trace
+    mixed = may_be_mixed()
     try:
         for eqn in jaxpr.eqns:
             values = tuple([a.val if type(a) is Literal else env[a] for a in eqn.invars])
             state.replayed_source = eqn.source or outer
-            if eqn.primitive.performed is not None:
-                out = eqn.primitive.performed(*values, **eqn.params)
+            if mixed:
+                with eqn.at_width():
+                    out = _applied(eqn, values)
             else:
-                out = trace.process(eqn.primitive, values, eqn.params)
+                out = _applied(eqn, values)
             if eqn.primitive.multiple_results:
                 env.update(zip(eqn.outvars, out, strict=True))
             else:
@@ -335,6 +344,13 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     finally:
         state.replayed_source = outer
     return [a.val if type(a) is Literal else env[a] for a in jaxpr.outvars]
+
+
+def _applied(eqn: Eqn, values: tuple[Any, ...]) -> Any:
+    """Apply the primitive of an equation under the current trace."""
+    if eqn.primitive.performed is not None:
+        return eqn.primitive.performed(*values, **eqn.params)
+    return state.trace.process(eqn.primitive, values, eqn.params)
 
 
 def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Any:

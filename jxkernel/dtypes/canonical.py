@@ -43,6 +43,7 @@ __all__ = [
     "dtype",
     "is_python_scalar",
     "is_weakly_typed",
+    "is_wide",
     "python_scalar_dtypes",
     "scalar_type_to_dtype",
     "to_complex_dtype",
@@ -289,7 +290,12 @@ def check_and_canonicalize_user_dtype(dtype: DTypeLike, function: str = "") -> D
     return found
 
 
-_WIDE = frozenset(np.dtype(name) for name in ("int64", "uint64", "float64", "complex128"))
+_WIDE = frozenset(_NARROWED)
+
+
+def is_wide(dtype: DType) -> bool:
+    """Return whether a dtype is one of those that become narrower while 64 bits are off."""
+    return dtype in _WIDE
 
 
 def to_inexact_dtype(dtype: DTypeLike) -> np.dtype:

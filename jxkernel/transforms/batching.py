@@ -16,6 +16,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, names_in
 from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
+from jxkernel.core.widths import at_width_of
 from jxkernel.primitives.shape.broadcast import batch_to_front
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding.constraints import reshard_like
@@ -94,7 +95,8 @@ class BatchTrace(Trace):
         try:
             if not batched and not self._named_by(primitive, params):
                 return self.parent.process(primitive, tuple(values), params)
-            out, out_dims = primitive.rule("batch")(self.axis, values, dims, **params)
+            with at_width_of(values):
+                out, out_dims = primitive.rule("batch")(self.axis, values, dims, **params)
         finally:
             swap_current(previous)
         if primitive.multiple_results:

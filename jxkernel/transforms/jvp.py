@@ -22,6 +22,7 @@ from jxkernel.core.trace import (
     state,
     swap_current,
 )
+from jxkernel.core.widths import at_width_of
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import (
     ConcretizationTypeError,
@@ -101,7 +102,8 @@ class JvpTrace(Trace):
                 Zero.tangent_of(primal) if tangent is None else tangent
                 for primal, tangent in zip(primals, tangents, strict=True)
             ]
-            out, tangent_out = primitive.rule("jvp")(primals, full, **params)
+            with at_width_of(primals):
+                out, tangent_out = primitive.rule("jvp")(primals, full, **params)
             if state.tracked:
                 tangent_out = _varying_alike(primitive, out, tangent_out)
         finally:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import source
-from jxkernel.config import no_tracing
+from jxkernel.config import enable_x64, no_tracing
 from jxkernel.core.avals import ShapedArray, abstractify, type_of
 from jxkernel.core.depth import allow_depth
 from jxkernel.core.jaxpr import NO_EFFECTS, Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
@@ -27,6 +27,7 @@ from jxkernel.core.trace import (
     swap_current,
     unexpected_tracer,
 )
+from jxkernel.core.widths import any_wide
 from jxkernel.errors import UnexpectedTracerError
 from jxkernel.primitives.collective.varying import agreeing
 
@@ -114,6 +115,9 @@ class StageTrace(Trace):
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Record an equation, whatever its arguments."""
+        if enable_x64.seen and not enable_x64.value and any_wide(map(abstractify, args)):
+            with enable_x64(True):
+                return StageTrace.process(self, primitive, args, params)
         if primitive.stage is not None:
             args, params = primitive.stage(args, params)
         if state.tracked and primitive.varies is None and state.trace is self:

@@ -78,7 +78,8 @@ def backward(
     try:
         for eqn in reversed(pending):
             state.replayed_source = turned_back(eqn.source or outer)
-            _transpose_equation(eqn, known, linear, cts)
+            with eqn.at_width():
+                _transpose_equation(eqn, known, linear, cts)
     finally:
         state.replayed_source = outer
         state.transposing = outwards
@@ -97,7 +98,8 @@ def _forward(jaxpr: Jaxpr, known: dict[Var, Any], linear: set[Var]) -> list[Eqn]
             pending.append(eqn)
             continue
         values = tuple([a.val if type(a) is Literal else known[a] for a in eqn.invars])
-        out = state.trace.process(eqn.primitive, values, eqn.params)
+        with eqn.at_width():
+            out = state.trace.process(eqn.primitive, values, eqn.params)
         outs = out if eqn.primitive.multiple_results else (out,)
         known.update(zip(eqn.outvars, outs, strict=True))
     return pending

@@ -16,6 +16,7 @@ from jxkernel.config import allow_f16_reductions
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, sums_put_off
 from jxkernel.core.primitive import Primitive
+from jxkernel.core.widths import at_width
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear, zero_scalar
 from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeError, ShapeMismatchError
@@ -397,7 +398,9 @@ def instantiate(tangent: Any) -> Any:
     aval = tangent.aval
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    return reshard_like(broadcast_in_dim(zero_scalar(aval), aval.shape, ()), aval)
+    with at_width((aval,)):
+        zeros = broadcast_in_dim(zero_scalar(aval), aval.shape, ())
+    return reshard_like(zeros, aval)
 
 
 def add_tangents(x: Any, y: Any) -> Any:

@@ -1,0 +1,41 @@
+"""64-bit values where 64 bits are off: what ``with enable_x64(True)`` made, outside of the block.
+
+Such values keep their dtype, and so does a program that holds them.  A rule that makes constants
+for them would make them narrower outside of the block, and they would not fit: so a rule is
+applied with 64 bits on where a value has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from jxkernel import dtypes
+from jxkernel.config import enable_x64
+from jxkernel.core.avals import ShapedArray, abstractify
+
+__all__ = ["AS_IT_IS", "any_wide", "at_width", "at_width_of", "may_be_mixed"]
+
+AS_IT_IS: AbstractContextManager[Any] = nullcontext()
+"""The block in which the settings are those of outside."""
+
+
+def may_be_mixed() -> bool:
+    """Whether there may be 64-bit values although 64 bits are off."""
+    return enable_x64.seen and not enable_x64.value
+
+
+def any_wide(avals: Iterable[ShapedArray]) -> bool:
+    """Whether a value of one of these types has 64 bits."""
+    return any(dtypes.is_wide(aval.dtype) for aval in avals)
+
+
+def at_width(avals: Iterable[ShapedArray]) -> AbstractContextManager[Any]:
+    """Return the block in which a rule for values of these types is applied."""
+    return enable_x64(True) if may_be_mixed() and any_wide(avals) else AS_IT_IS
+
+
+def at_width_of(values: Sequence[Any]) -> AbstractContextManager[Any]:
+    """Return the block in which a rule for these values is applied."""
+    return at_width(map(abstractify, values)) if may_be_mixed() else AS_IT_IS
