@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats as reference
+from scipy.special import gammaln
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
@@ -418,7 +419,11 @@ LARGE: list[tuple[str, tuple[float, ...], tuple[int, ...]]] = [
     ("poisson.logpmf", (20.0, 1e-3), (1,)),
     ("binom.logpmf", (5e5, 1e6, 0.501), (2,)),
     ("binom.logpmf", (16.0, 32.0, 0.4), (2,)),
+    ("binom.logpmf", (5.0, 1.2e5, 5e-5), (2,)),
     ("nbinom.logpmf", (1e6, 1e6, 0.5), (1,)),
+    ("nbinom.logpmf", (843.0, 8.0, 0.0146), (1, 2)),
+    ("betabinom.logpmf", (3893.0, 12511.0, 1.7e6, 3.7e6), (2, 3)),
+    ("betabinom.logpmf", (3.0, 12.0, 0.4, 2e6), (2, 3)),
     ("beta.logpdf", (0.5, 1e6, 1e6), (1, 2)),
     ("beta.logpdf", (0.25, 1e5, 3e5), (0, 1, 2)),
     ("t.logpdf", (1.0, np.inf), (0,)),
@@ -448,6 +453,19 @@ def test_large_parameters_and_far_tails_keep_their_digits(
         slope = (theirs(*high) - theirs(*low)) / (high[place] - low[place])
         found = jx.grad(ours, place)(*held)
         np.testing.assert_allclose(found, slope, rtol=5e-3, err_msg=f"by argument {place}")
+
+
+def test_large_counts_of_many_categories_keep_their_digits() -> None:
+    counts, chances = np.array([300_000, 500_100, 199_900]), np.array([0.3, 0.5, 0.2], np.float32)
+    ways = gammaln(1e6 + 1) - gammaln(counts + 1.0).sum()
+    exact = ways + (counts * np.log(chances.astype(float))).sum()
+    found = stats.multinomial.logpmf(counts, 1_000_000, chances)
+    np.testing.assert_allclose(found, exact, rtol=1e-6)
+    point, alpha = np.array([0.25, 0.75], np.float32), np.array([1e6, 3e6], np.float32)
+    exact = reference.dirichlet.logpdf(point.astype(float), alpha.astype(float))
+    np.testing.assert_allclose(stats.dirichlet.logpdf(point, alpha), exact, rtol=1e-6)
+    slope = jx.grad(stats.dirichlet.logpdf, 1)(point, alpha)
+    np.testing.assert_allclose(slope, [5e-7, 1.67e-7], atol=2e-6)
 
 
 @pytest.mark.parametrize("a", [15.5, 16.0, 40.0, 1e3, 1e5])

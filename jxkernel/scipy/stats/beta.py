@@ -28,7 +28,7 @@ def _logpdf(z: Any, a: Any, b: Any) -> Any:
     within = jnp.where(large, z, 0.5)
     many, more = (jnp.where(large, x, LEAST) for x in (a, b))
     ends = jnp.log(within) + jnp.log1p(-within) - jnp.log(many) - jnp.log(more / (many + more))
-    saddle = log_binomial(many, more, within, 1 - within) - ends
+    saddle = log_binomial(many, more, within) - ends
     value = jnp.where(inside, jnp.where(large, saddle, direct), -np.inf)
     return jnp.where((a > 0) & (b > 0), value, np.nan)
 

@@ -18,13 +18,12 @@ __all__ = [
 def _logpmf(k: Any, n: Any, p: Any) -> Any:
     """Return the logarithm of a probability, in two forms: one is for large counts."""
     inside = (k >= 0) & (k <= n) & whole(k)
-    large = inside & (jnp.minimum(k, n - k) >= LEAST) & (n < np.inf)
+    large = inside & (n >= LEAST) & (n < np.inf)
     few, rest = jnp.where(inside & ~large, k, 0), jnp.where(inside & ~large, n - k, 0)
     ways = -jnp.log1p(few + rest) - betaln(rest + 1, few + 1)
     direct = ways + xlogy(few, p) + xlog1py(rest, -p)
     many, more = (jnp.where(large, x, LEAST) for x in (k, n - k))
-    within = jnp.where(large, p, 0.5)
-    saddle = log_binomial(many, more, within, 1 - within)
+    saddle = log_binomial(many, more, jnp.where(large, p, 0.5))
     value = jnp.where(inside, jnp.where(large, saddle, direct), -np.inf)
     return jnp.where((n >= 0) & whole(n) & (p >= 0) & (p <= 1), value, np.nan)
 

@@ -9,6 +9,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import promote_inexact
 from jxkernel.scipy.special import gammaln, xlogy
+from jxkernel.scipy.stats.saddle_point import LEAST, excess, log_poisson, log_stirling
 
 __all__ = ["logpdf", "pdf"]
 
@@ -24,8 +25,21 @@ def _logpdf(x: Any, alpha: Any) -> Any:
         x = jnp.concatenate([x, 1 - x.sum(0, keepdims=True)])
     spread = alpha.reshape(-1, *[1] * (x.ndim - 1))
     inside = (x > 0).all(0) & (abs(x.sum(0) - 1) < 10 * x.shape[0] * dtypes.finfo(x.dtype).eps)
-    scale = gammaln(alpha.sum()) - gammaln(alpha).sum()
-    return jnp.where(inside, scale + xlogy(spread - 1, x).sum(0), -np.inf)
+    return jnp.where(inside, _standard_logpdf(jnp.where(inside, x, 0.5), spread), -np.inf)
+
+
+def _standard_logpdf(x: Any, alpha: Any) -> Any:
+    """Return the logarithm of the density within, in two forms: one is for large parameters."""
+    total = alpha.sum(0)
+    large = (total >= LEAST) & (total < np.inf)
+    few = jnp.where(large, 1, alpha)
+    direct = gammaln(few.sum(0)) - gammaln(few).sum(0) + xlogy(few - 1, x).sum(0)
+    many = jnp.where(large, alpha, LEAST)
+    total = many.sum(0)
+    apart = excess(total, x, many)
+    parts = log_poisson(many, total * x, apart) + jnp.log(many / x) + apart
+    saddle = log_stirling(total) - jnp.log(total) + parts.sum(0)
+    return jnp.where(large, saddle, direct)
 
 
 @fused

@@ -9,18 +9,27 @@ from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import cast, dtype_of, promote_inexact
 from jxkernel.scipy.special import gammaln, xlogy
+from jxkernel.scipy.stats.saddle_point import LEAST, excess, log_poisson, log_stirling
 
 __all__ = ["logpmf", "pmf"]
 
 
 def _logpmf(x: Any, n: Any, p: Any) -> Any:
+    """Return the logarithm of a probability, in two forms: one is for large counts."""
     (p,) = promote_inexact("multinomial.logpmf", p)
     counts = [cast(k, dtype_of(p)) if dtype_of(k) in dtypes.INTEGRAL else k for k in (x, n)]
     x, n, p = map(jnp.asarray, promote_inexact("multinomial.logpmf", *counts, p))
     inside = (x >= 0).all(-1) & (x == jnp.floor(x)).all(-1) & (x.sum(-1) == n)
-    safe = jnp.where(inside[..., None], x, 0)
-    value = gammaln(n + 1) + (xlogy(safe, p) - gammaln(safe + 1)).sum(-1)
-    return jnp.where(inside, value, -np.inf)
+    large = inside & (n >= LEAST) & (n < np.inf)
+    few = jnp.where((inside & ~large)[..., None], x, 0)
+    direct = gammaln(jnp.where(large, 0, n) + 1) + (xlogy(few, p) - gammaln(few + 1)).sum(-1)
+    counts, total = jnp.where(large[..., None], x, 0), jnp.where(large, n, LEAST)
+    draws = jnp.broadcast_to(total[..., None], counts.shape)
+    chances = jnp.broadcast_to(p, counts.shape)
+    apart = excess(draws, chances, counts)
+    parts = log_poisson(counts, draws * chances, apart).sum(-1)
+    saddle = log_stirling(total) + parts + apart.sum(-1)  # which is n (Σ p - 1)
+    return jnp.where(inside, jnp.where(large, saddle, direct), -np.inf)
 
 
 @fused

@@ -18,13 +18,13 @@ __all__ = [
 def _logpmf(k: Any, n: Any, p: Any) -> Any:
     """Return the logarithm of a probability, in two forms: one is for large counts."""
     inside = (k >= 0) & whole(k)
-    large = inside & (jnp.minimum(k, n) >= LEAST) & (n + k < np.inf) & (p < 1)
+    large = inside & (n + k >= LEAST) & (n + k < np.inf) & (p < 1)
     few, fails = jnp.where(large, 1, n), jnp.where(inside & ~large, k, 0)
     ways = gammaln(few + fails) - gammaln(few) - gammaln(fails + 1)
     direct = ways + xlogy(few, p) + xlog1py(fails, -p)
     many, more = (jnp.where(large, x, LEAST) for x in (n, k))
     within = jnp.where(large, p, 0.5)
-    saddle = log_binomial(many, more, within, 1 - within) + jnp.log(many / (many + more))
+    saddle = log_binomial(many, more, within) + jnp.log(many / (many + more))
     value = jnp.where(inside, jnp.where(large, saddle, direct), -np.inf)
     return jnp.where((n > 0) & (p > 0) & (p <= 1), value, np.nan)
 

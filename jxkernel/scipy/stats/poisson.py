@@ -7,10 +7,10 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
-from jxkernel.scipy.special import gammaincc, gammaln, xlogy
+from jxkernel.scipy.special import gammaincc, gammaln
 from jxkernel.scipy.special.elementwise import computed
 from jxkernel.scipy.stats.families import Discrete, whole
-from jxkernel.scipy.stats.saddle_point import LEAST, log_poisson
+from jxkernel.scipy.stats.saddle_point import log_poisson
 
 __all__ = [
     "cdf",
@@ -21,16 +21,9 @@ __all__ = [
 
 
 def _logpmf(k: Any, mu: Any) -> Any:
-    """Return the logarithm of a probability, in two forms: one is for large counts.
-
-    For small rates nothing cancels, and μ/k may be subnormal.
-    """
     inside = (k >= 0) & (k < np.inf) & whole(k)
-    large = inside & (k >= LEAST) & (mu > 1e-6 * k) & (mu < np.inf)
-    few, slow = jnp.where(inside & ~large, k, 0), jnp.where(large, 1, mu)
-    direct = xlogy(few, slow) - gammaln(few + 1) - slow
-    many = log_poisson(jnp.where(large, k, LEAST), jnp.where(large, mu, LEAST))
-    value = jnp.where(inside, jnp.where(large, many, direct), -np.inf)
+    count = jnp.where(inside, k, 0)
+    value = jnp.where(inside, log_poisson(count, mu, mu - count), -np.inf)
     return jnp.where(mu >= 0, value, np.nan)
 
 
