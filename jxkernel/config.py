@@ -377,6 +377,11 @@ class _Widths(State):
 
     Attributes:
       seen: whether 64 bits have been on in this process; while they have not, no value has them.
+
+    >>> import jxkernel as jx
+    >>> with jx.enable_x64(True):
+    ...     jx.numpy.ones(2).dtype.name
+    'float64'
     """
 
     __slots__ = ("seen",)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from jxkernel import dtypes
 from jxkernel.config import enable_x64
 from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.dtypes.canonical import is_wide
 
 __all__ = ["AS_IT_IS", "any_wide", "at_width", "at_width_of", "may_be_mixed"]
 
@@ -28,7 +28,7 @@ def may_be_mixed() -> bool:
 
 def any_wide(avals: Iterable[ShapedArray]) -> bool:
     """Whether a value of one of these types has 64 bits."""
-    return any(dtypes.is_wide(aval.dtype) for aval in avals)
+    return any(is_wide(aval.dtype) for aval in avals)
 
 
 def at_width(avals: Iterable[ShapedArray]) -> AbstractContextManager[Any]:
