@@ -373,10 +373,7 @@ def user_cache_folder() -> str | None:
 
 
 class _Widths(State):
-    """The option that keeps 64-bit dtypes.
-
-    Attributes:
-      seen: whether 64 bits have been on in this process; while they have not, no value has them.
+    """The option that keeps 64-bit dtypes; ``seen`` is whether it has been on in this process.
 
     >>> import jxkernel as jx
     >>> with jx.enable_x64(True):
@@ -384,16 +381,11 @@ class _Widths(State):
     'float64'
     """
 
-    __slots__ = ("seen",)
-
-    def __init__(self, *args: Any, **parts: Any) -> None:
-        super().__init__(*args, **parts)
-        self.seen: bool = self.value
+    seen = False  # and while it has not been on, no value has 64 bits
 
     def checked(self, value: Any, source: str = "") -> Any:
         """Return ``value``, which is about to be set, or raise the ValueError of ``State``."""
-        if super().checked(value, source):
-            self.seen = True
+        self.seen = super().checked(value, source) or self.seen
         return value
 
 
