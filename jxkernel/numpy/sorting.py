@@ -32,6 +32,8 @@ from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwi
 from jxkernel.primitives.elementwise.compare import le, ne
 from jxkernel.primitives.elementwise.complex import imag, real
 from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.reduction.partition import argpartition as argpartition_along
+from jxkernel.primitives.reduction.partition import partition as partition_along
 from jxkernel.primitives.reduction.sort import sort as sorted_along
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import rev
@@ -194,8 +196,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Any:
     >>> jnp.partition(jnp.array([7, 1, 5, 3]), 2)[2]
     Array(5, dtype=int32)
     """
-    _check_rank("partition", a, kth, axis)
-    return sort(a, axis)
+    return _partitioned(a, *_rank("partition", a, kth, axis))
 
 
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
@@ -204,17 +205,29 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     >>> jnp.argpartition(jnp.array([7, 1, 5]), 0)[0]
     Array(1, dtype=int32)
     """
-    _check_rank("argpartition", a, kth, axis)
-    positions = argsort(a, axis)
+    positions = _argpartitioned(a, *_rank("argpartition", a, kth, axis))
     return cast(positions, np.dtype(np.int32), argument_aval("argpartition", a).weak_type)
 
 
-def _check_rank(name: str, a: Any, kth: int, axis: int) -> None:
+@fused(static=("rank", "axis"), name="partition")
+def _partitioned(a: Any, rank: int, axis: int) -> Any:
+    return partition_along(a, rank, axis)
+
+
+@fused(static=("rank", "axis"), name="argpartition")
+def _argpartitioned(a: Any, rank: int, axis: int) -> Any:
+    return argpartition_along(a, rank, axis)
+
+
+def _rank(name: str, a: Any, kth: int, axis: int) -> tuple[int, int]:
+    """Return the rank and the axis of a partition, from 0."""
     aval = argument_aval(name, a)
-    size = aval.shape[canonical_axis(name, axis, aval.ndim)]
+    place = canonical_axis(name, axis, aval.ndim)
+    size = aval.shape[place]
     kth = whole_number(name, "kth", kth)
     if not -size <= kth < size:
         raise ValueError(f"{name} got rank {kth} for an axis of size {size}")
+    return kth + size if kth < 0 else kth, place
 
 
 @fused

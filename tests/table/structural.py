@@ -194,6 +194,8 @@ STRUCTURAL: dict[str, list[Case]] = {
             label="values",
         ),
     ],
+    "partition": [Case((whole((3, 4)),), {"rank": 2, "dimension": 1}, REAL)],
+    "argpartition": [Case((whole((3, 4)),), {"rank": 1, "dimension": 0}, REAL)],
     "ranked": [
         Case((whole((3, 8)), Operand(shape=(3, 2), dtype=INDEX, integers=(0, 7))), {}, REAL),
     ],

@@ -1,27 +1,41 @@
 """Sorting unsigned integers digit by digit, without comparing them: a loop that XLA compiles whole.
 
-The loops are one kernel (``one_kernel``), so that a turn, which moves one element, takes 2 to 4 ns.
+The loops are one kernel (``one_kernel``), so that a turn, which moves one element, takes 1 to 4 ns.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any, Protocol
 
-import numpy as np
-
 from jxkernel import hlo
 from jxkernel.dtypes import DType
+from jxkernel.primitives.reduction.kernel_loops import (
+    INDEX,
+    ONE,
+    SCALAR,
+    State,
+    counted,
+    integer,
+    next_number,
+    read,
+    stored,
+    visited,
+    written,
+)
 from jxkernel.runtime import ArrayLike
 
-__all__ = ["sorted_by_digits"]
+__all__ = ["LONG", "Sortable", "in_rows", "lanes_for", "sorted_by_digits"]
 
-_INDEX = np.dtype(np.int32)
-_SCALAR = hlo.tensor_type((), _INDEX)
-_ONE = hlo.tensor_type((1,), _INDEX)
-_LONG = 1 << 14
+LONG = 1 << 14
 """From so many elements on a digit has 11 bits: fewer passes, over tables that are longer."""
 
-State = Sequence[Any]
+_MANY, _LANES = 1 << 17, 4
+"""From so many elements on, loops take several in a turn, which takes 30 ms longer to compile."""
+
+
+def lanes_for(count: int) -> int:
+    """Return how many elements loops over so many take in a turn."""
+    return _LANES if count >= _MANY else 1
 
 
 class Sortable(Protocol):
@@ -55,6 +69,35 @@ def sorted_by_digits(
       dimension: the axis.
       kind: how it becomes integers, and they the result.
     """
+
+    def ordered(builder: hlo.Builder, keys: Any, count: int, length: int) -> Any:
+        sort = _Sort(kind.kinds[1], length, kind.bits, lanes_for(count * length))
+        return sort.rows(builder, keys, count)
+
+    return in_rows(context, "sort_by_digits", x, shape, dimension, kind, ordered)
+
+
+def in_rows(
+    context: Any,
+    name: str,
+    x: ArrayLike,
+    shape: tuple[int, ...],
+    dimension: int,
+    kind: Sortable,
+    order: Callable[[hlo.Builder, Any, int, int], Any],
+) -> Any:
+    """Append a kernel that puts integers made of an array in another order along an axis.
+
+    Args:
+      context: the lowering context.
+      name: what the kernel is called.
+      x: the array.
+      shape: its shape.
+      dimension: the axis.
+      kind: how it becomes integers, and they the result.
+      order: ``order(builder, keys, count, length)`` gives the integers of so many rows of a length,
+        all in one vector, in their new order.
+    """
     given, dtype, wanted = kind.kinds
     last = len(shape) - 1
     turned = (*range(dimension), *range(dimension + 1, last + 1), dimension)
@@ -65,12 +108,11 @@ def sorted_by_digits(
     def body(builder: hlo.Builder, x: Any) -> tuple[Any]:
         flat = hlo.tensor_type((prod(shape),), dtype)
         keys = builder.value("stablehlo.reshape", flat, (kind.encoded(builder, x, rows, last),))
-        keys = builder.value("stablehlo.optimization_barrier", flat, (keys,))
-        ordered = _Sort(dtype, rows[-1], kind.bits).rows(builder, keys, prod(rows[:-1]))
-        ordered = builder.value("stablehlo.reshape", hlo.tensor_type(rows, dtype), (ordered,))
-        return (kind.decoded(builder, ordered, rows),)
+        found = order(builder, stored(builder, keys), prod(rows[:-1]), rows[-1])
+        found = builder.value("stablehlo.reshape", hlo.tensor_type(rows, dtype), (found,))
+        return (kind.decoded(builder, found, rows),)
 
-    (found,) = context.one_kernel("sort_by_digits", (x,), (hlo.tensor_type(rows, wanted),), body)
+    (found,) = context.one_kernel(name, (x,), (hlo.tensor_type(rows, wanted),), body)
     if dimension == last:
         return found
     back = tuple([turned.index(axis) for axis in range(last + 1)])
@@ -91,11 +133,11 @@ class _Sort:
     Passes go from the rows to a buffer of one row and back, so that the last one writes the result.
     """
 
-    def __init__(self, dtype: Any, length: int, bits: range) -> None:
-        self.dtype, self.length = dtype, length
+    def __init__(self, dtype: DType, length: int, bits: range, lanes: int) -> None:
+        self.dtype, self.length, self.lanes = dtype, length, lanes
         self.scalar = hlo.tensor_type((), dtype)
         self.one = hlo.tensor_type((1,), dtype)
-        width = min(11 if length >= _LONG else 8, len(bits))
+        width = min(11 if length >= LONG else 8, len(bits))
         self.values = 1 << width
         self.places = tuple(bits[::width])
 
@@ -104,137 +146,89 @@ class _Sort:
         buffer = builder.splat(0, (self.length,), self.dtype)
         result = builder.splat(0, (count * self.length,), self.dtype)
         if count == 1:
-            return self._row(builder, keys, builder.constant(0, _INDEX), result, buffer)[0]
+            return self._row(builder, keys, builder.constant(0, INDEX), result, buffer)[0]
 
         def turn(inner: hlo.Builder, row: Any, result: Any, buffer: Any) -> State:
-            length = inner.constant(self.length, _INDEX)
-            start = inner.value("stablehlo.multiply", _SCALAR, (row, length))
+            start = integer(inner, "multiply", row, self.length)
             return self._row(inner, keys, start, result, buffer)
 
-        return _counted(builder, count, (result, buffer), turn)[0]
+        return counted(builder, count, (result, buffer), turn)[0]
 
     def _row(self, builder: hlo.Builder, keys: Any, start: Any, result: Any, buffer: Any) -> State:
         """Sort the row that begins at a place; return the results, and the buffer."""
-        zero = builder.constant(0, _INDEX)
+        zero = builder.constant(0, INDEX)
         source, begin = keys, start
         left = len(self.places)
-        for place, starts in zip(self.places, self._starts(builder, keys, start), strict=True):
+        starts = self._starts(builder, self._counts(builder, keys, start), start)
+        for place, own in zip(self.places, starts, strict=True):
             left -= 1
             if left % 2:
-                buffer = self._moved(builder, source, begin, buffer, starts, place)
+                buffer = self._moved(builder, source, begin, buffer, own, place)
                 source, begin = buffer, zero
             else:
-                result = self._moved(builder, source, begin, result, starts, place)
+                result = self._moved(builder, source, begin, result, own, place)
                 source, begin = result, start
         return result, buffer
 
     def _digit(self, builder: hlo.Builder, key: Any, bit: int) -> Any:
-        """Return the digit of a key that begins at a bit."""
-        word = key
+        """Return the digit of a key, a vector of one, that begins at a bit."""
+        word = builder.value("stablehlo.reshape", self.scalar, (key,))
         if bit:
             shift = builder.constant(bit, self.dtype)
-            word = builder.value("stablehlo.shift_right_logical", self.scalar, (key, shift))
+            word = builder.value("stablehlo.shift_right_logical", self.scalar, (word, shift))
         mask = builder.constant(self.values - 1, self.dtype)
         word = builder.value("stablehlo.and", self.scalar, (word, mask))
-        return builder.value("stablehlo.convert", _SCALAR, (word,))
+        return builder.value("stablehlo.convert", SCALAR, (word,))
 
-    def _starts(self, builder: hlo.Builder, keys: Any, start: Any) -> State:
-        """Return, for each digit, where the first element of each of its values goes.
+    def _counts(self, builder: hlo.Builder, keys: Any, start: Any) -> State:
+        """Return, for each digit, how many elements of a row have each of its values.
 
-        Each count stands at the place after its value, so that sums of them are these starts.
+        Each count stands at the place after its value.
         """
-        size = self.values + 1
-        none = builder.splat(0, (size,), _INDEX)
-        one = builder.constant(1, _INDEX)
+        none = builder.splat(0, (self.values + 1,), INDEX)
 
-        def count(inner: hlo.Builder, turn: Any, *counts: Any) -> State:
-            place = inner.value("stablehlo.add", _SCALAR, (start, turn))
-            key = inner.value("stablehlo.reshape", self.scalar, (self._key(inner, keys, place),))
-            found: list[Any] = []
-            for own, bit in zip(counts, self.places, strict=True):
-                digit = self._digit(inner, key, bit)
-                found.append(
-                    _next(inner, own, inner.value("stablehlo.add", _SCALAR, (digit, one)))[1]
-                )
-            return found
+        def count(inner: hlo.Builder, _: Any, key: Any, *counts: Any) -> State:
+            return [
+                next_number(inner, own, integer(inner, "add", self._digit(inner, key, bit), 1))[1]
+                for own, bit in zip(counts, self.places, strict=True)
+            ]
+
+        state = [none] * len(self.places)
+        return visited(
+            builder, start, self.length, self.lanes, self.dtype, state, lambda *_: keys, count
+        )
+
+    def _starts(self, builder: hlo.Builder, counts: State, start: Any) -> State:
+        """Return, for each digit, where the first element of each of its values goes."""
 
         def add(inner: hlo.Builder, turn: Any, *counts: Any) -> State:
-            after = inner.value("stablehlo.add", _SCALAR, (turn, one))
+            after = integer(inner, "add", turn, 1)
             found: list[Any] = []
             for own in counts:
-                both = [_read(inner, own, place) for place in (turn, after)]
-                total = inner.value("stablehlo.add", _ONE, both)
-                total = inner.value("stablehlo.optimization_barrier", _ONE, (total,))
-                found.append(_written(inner, own, total, after))
+                both = [read(inner, own, place) for place in (turn, after)]
+                total = stored(inner, inner.value("stablehlo.add", ONE, both))
+                found.append(written(inner, own, total, after))
             return found
 
-        counts = _counted(builder, self.length, [none] * len(self.places), count)
-        base = builder.value("stablehlo.reshape", _ONE, (start,))
-        zero = builder.constant(0, _INDEX)
+        base = builder.value("stablehlo.reshape", ONE, (start,))
+        zero = builder.constant(0, INDEX)
         counts = [
-            own if (len(counts) - number) % 2 == 0 else _written(builder, own, base, zero)
+            own if (len(counts) - number) % 2 == 0 else written(builder, own, base, zero)
             for number, own in enumerate(counts)
         ]
-        return _counted(builder, self.values, counts, add)
-
-    def _key(self, builder: hlo.Builder, keys: Any, place: Any) -> Any:
-        key = _read(builder, keys, place, self.one)
-        return builder.value("stablehlo.optimization_barrier", self.one, (key,))
+        return counted(builder, self.values, counts, add)
 
     def _moved(
         self, builder: hlo.Builder, source: Any, start: Any, target: Any, starts: Any, bit: int
     ) -> Any:
         """Write a row, in its order, to the places of its digits."""
 
-        def move(inner: hlo.Builder, turn: Any, starts: Any, target: Any) -> State:
-            place = inner.value("stablehlo.add", _SCALAR, (start, turn))
-            key = self._key(inner, source, place)
-            digit = self._digit(inner, inner.value("stablehlo.reshape", self.scalar, (key,)), bit)
-            at, starts = _next(inner, starts, digit)
-            at = inner.value("stablehlo.reshape", _SCALAR, (at,))
-            return starts, _written(inner, target, key, at)
+        def move(inner: hlo.Builder, _: Any, key: Any, starts: Any, target: Any) -> State:
+            at, starts = next_number(inner, starts, self._digit(inner, key, bit))
+            at = inner.value("stablehlo.reshape", SCALAR, (at,))
+            return starts, written(inner, target, key, at)
 
-        return _counted(builder, self.length, (starts, target), move)[1]
-
-
-def _next(builder: hlo.Builder, counts: Any, digit: Any) -> tuple[Any, Any]:
-    """Return the number that an array has at a place, and the array with one more there.
-
-    The barrier keeps XLA from reading the number again after it is overwritten, for which it
-    would copy the array.
-    """
-    number = _read(builder, counts, digit)
-    number = builder.value("stablehlo.optimization_barrier", _ONE, (number,))
-    more = builder.value("stablehlo.add", _ONE, (number, builder.splat(1, (1,), _INDEX)))
-    return number, _written(builder, counts, more, digit)
-
-
-def _read(builder: hlo.Builder, x: Any, place: Any, kind: Any = _ONE) -> Any:
-    """Return the element of a vector at a place, as a vector of one."""
-    sizes = {"slice_sizes": hlo.dense_i64_array((1,))}
-    return builder.value("stablehlo.dynamic_slice", kind, (x, place), sizes)
-
-
-def _written(builder: hlo.Builder, x: Any, element: Any, place: Any) -> Any:
-    return builder.value("stablehlo.dynamic_update_slice", x.type, (x, element, place))
-
-
-def _counted(
-    builder: hlo.Builder, count: int, state: State, turn: Callable[..., State]
-) -> list[Any]:
-    """Append a loop whose turns are numbered, and return its state at the end."""
-    first = builder.constant(0, _INDEX)
-    types = [_SCALAR, *[value.type for value in state]]
-    loop = builder.op("stablehlo.while", types, (first, *state), regions=2)
-
-    def going(inner: hlo.Builder, number: Any, *now: Any) -> tuple[Any]:
-        return (inner.compare(number, inner.constant(count, _INDEX), "LT", (), "SIGNED"),)
-
-    def step(inner: hlo.Builder, number: Any, *now: Any) -> State:
-        after = turn(inner, number, *now)
-        one = inner.constant(1, _INDEX)
-        return [inner.value("stablehlo.add", _SCALAR, (number, one)), *after]
-
-    builder.region(loop, 0, types, going)
-    builder.region(loop, 1, types, step)
-    return list(loop.results)[1:]
+        state, count = (starts, target), self.length
+        return visited(
+            builder, start, count, self.lanes, self.dtype, state, lambda *_: source, move
+        )[1]

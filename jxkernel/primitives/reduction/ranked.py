@@ -16,7 +16,17 @@ from jxkernel.dtypes import DType
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise.arithmetic import add, min
 from jxkernel.primitives.indexing.gather import take_along
+from jxkernel.primitives.reduction.kernel_loops import (
+    SCALAR,
+    counted,
+    integer,
+    read,
+    stored,
+    written,
+)
 from jxkernel.primitives.reduction.ordered_keys import Keys
+from jxkernel.primitives.reduction.radix import lanes_for
+from jxkernel.primitives.reduction.selection import Selection
 from jxkernel.primitives.reduction.sort import sort_p
 from jxkernel.primitives.reduction.sort_lowering import fetched, lower_sort
 from jxkernel.primitives.reference import untyped_numpy
@@ -28,7 +38,10 @@ __all__ = ["ranked", "ranked_p"]
 
 _INDEX = np.dtype(np.int32)
 _LEAST_SIZE, _MOST_RANKS = 1 << 14, 4
-"""From so many elements, and up to so many ranks, halving is faster than sorting (on CPU)."""
+"""From so many elements, and up to so many ranks, a search is faster than sorting (on CPU)."""
+
+_LEAST_LENGTH, _LEAST_BY_DIGITS, _MOST_BY_DIGITS = 512, 1 << 17, 1 << 31
+"""From so many elements of a row, and of an array, it goes by digits, and else bit by bit."""
 
 ranked_p = Primitive("ranked", multiple_results=True).define(
     sharding=rules.leading(1, "it chooses along")
@@ -115,7 +128,19 @@ def _ranked_lower(context: Any, x: Any, ranks: Any) -> list[Any]:
         and operand.size >= _LEAST_SIZE
         and places.shape[-1] <= _MOST_RANKS
     )
-    return (_by_halving if gains else _by_sorting)(context, x, ranks, operand, places)
+    if not gains:
+        return _by_sorting(context, x, ranks, operand, places)
+    key, dtype = Keys(context, operand.shape).ordered(x, operand.dtype, "apart", "apart")
+    search = _Search(context, key, operand.shape, places.shape, dtype)
+    by_digits = (
+        context.makes_one_kernel
+        and operand.shape[-1] >= _LEAST_LENGTH
+        and _LEAST_BY_DIGITS <= operand.size < _MOST_BY_DIGITS
+    )
+    found = search.by_digits(ranks) if by_digits else search.halve(ranks)
+    following = search.following(ranks, found)
+    keys = Keys(context, places.shape)
+    return [keys.restored(one, operand.dtype) for one in (found, following)]
 
 
 def _by_sorting(
@@ -131,29 +156,12 @@ def _by_sorting(
     return [fetched(context, ordered, at, operand, last, count) for at in (ranks, following)]
 
 
-def _by_halving(
-    context: Any, x: Any, ranks: Any, operand: ShapedArray, places: ShapedArray
-) -> list[Any]:
-    """Find the keys bit by bit: each is the greatest number with at most ``rank`` keys below it.
-
-    The number of keys below a candidate is a reduction that vectorizes, one for each bit.  The
-    element of the next rank is the same if there are enough of it, or else the least above it.
-    """
-    key, dtype = Keys(context, operand.shape).ordered(x, operand.dtype, "apart", "apart")
-    search = _Search(context, key, operand.shape, places.shape, dtype)
-    found = search.halve(ranks)
-    above = search.least_above(context, key, found)
-    upto = search.count(context, key, found, "LE")
-    keys = Keys(context, places.shape)
-    enough = keys.op("add", _INDEX, ranks, keys.splat(2, _INDEX))
-    enough = keys.op("minimum", _INDEX, enough, keys.splat(operand.shape[-1], _INDEX))
-    same = context.compare(upto, enough, "GE", places.shape, "SIGNED")
-    following = keys.op("select", dtype, same, found, above)
-    return [keys.restored(one, operand.dtype) for one in (found, following)]
-
-
 class _Search:
-    """Reductions of (..., n) keys for each of (..., m) candidates."""
+    """The search for elements of ranks (..., m) among keys (..., n).
+
+    Digit by digit, in a kernel of its own, or bit by bit: each is the greatest number with at most
+    ``rank`` keys below it, and the number of keys below a candidate is a reduction that vectorizes.
+    """
 
     def __init__(
         self, context: Any, key: Any, shape: tuple[int, ...], found: tuple[int, ...], dtype: Any
@@ -162,8 +170,51 @@ class _Search:
         self.shape, self.found = shape, found
         self.pairs = (*found, shape[-1])
 
+    def by_digits(self, ranks: Any) -> Any:
+        """Return for each rank its key: that at its place when keys are in order around it."""
+        dtype, length, each = self.dtype, self.shape[-1], self.found[-1]
+        rows, size = prod(self.found[:-1]), prod(self.shape)
+        bits = range(dtype.itemsize * 8)
+        selection = Selection(dtype, length, bits, lanes_for(size))
+
+        def body(builder: hlo.Builder, key: Any, ranks: Any) -> tuple[Any]:
+            keys, places = (
+                builder.value("stablehlo.reshape", hlo.tensor_type((count,), kind), (x,))
+                for count, kind, x in ((size, dtype, key), (rows * each, _INDEX, ranks))
+            )
+            # Both are written over, in each turn anew.
+            result = stored(builder, builder.splat(0, (length,), dtype))
+            found = builder.splat(0, (rows * each,), dtype)
+
+            def turn(inner: hlo.Builder, number: Any, result: Any, found: Any) -> Sequence[Any]:
+                row = integer(inner, "divide", number, each)
+                start = integer(inner, "multiply", row, length)
+                rank = inner.value("stablehlo.reshape", SCALAR, (read(inner, places, number),))
+                result = selection.arranged(inner, keys, start, result, 0, rank)
+                one = stored(inner, read(inner, result, rank, hlo.tensor_type((1,), dtype)))
+                return result, written(inner, found, one, number)
+
+            found = counted(builder, rows * each, (result, found), turn)[1]
+            return (
+                builder.value("stablehlo.reshape", hlo.tensor_type(self.found, dtype), (found,)),
+            )
+
+        types = (hlo.tensor_type(self.found, dtype),)
+        return self.context.one_kernel("rank_by_digits", (self.key, ranks), types, body)[0]
+
+    def following(self, ranks: Any, found: Any) -> Any:
+        """Return the keys of the next ranks: the same, or if there are too few the least above."""
+        context, dtype = self.context, self.dtype
+        above = self._least_above(found)
+        upto = self._count(context, self.key, found, "LE")
+        keys = Keys(context, self.found)
+        enough = keys.op("add", _INDEX, ranks, keys.splat(2, _INDEX))
+        enough = keys.op("minimum", _INDEX, enough, keys.splat(self.shape[-1], _INDEX))
+        same = context.compare(upto, enough, "GE", self.found, "SIGNED")
+        return keys.op("select", dtype, same, found, above)
+
     def halve(self, ranks: Any) -> Any:
-        """Return for each rank its key."""
+        """Return for each rank its key, bit by bit."""
         context, dtype, bits = self.context, self.dtype, self.dtype.itemsize * 8
         scalar = hlo.tensor_type((), dtype)
         words, places = hlo.tensor_type(self.found, dtype), hlo.tensor_type(self.found, _INDEX)
@@ -178,7 +229,7 @@ class _Search:
         def advance(builder: Any, bit: Any, key: Any, ranks: Any, found: Any) -> Sequence[Any]:
             spread = builder.broadcast(bit, (), self.found, dtype)
             candidate = builder.value("stablehlo.or", words, (found, spread))
-            below = self.count(builder, key, candidate, "LT")
+            below = self._count(builder, key, candidate, "LT")
             keeps = builder.compare(below, ranks, "LE", self.found, "SIGNED")
             found = builder.value("stablehlo.select", words, (keeps, candidate, found))
             one = builder.constant(1, dtype)
@@ -189,14 +240,15 @@ class _Search:
         context.region(loop, 1, types, advance)
         return loop.results[3]
 
-    def count(self, builder: Any, key: Any, candidate: Any, direction: str) -> Any:
+    def _count(self, builder: Any, key: Any, candidate: Any, direction: str) -> Any:
         """Return how many keys are below candidates (or equal)."""
         flags = self._compared(builder, key, candidate, direction)
         ones = builder.value("stablehlo.convert", hlo.tensor_type(self.pairs, _INDEX), (flags,))
         return self._reduced(builder, ones, "stablehlo.add", 0, _INDEX)
 
-    def least_above(self, builder: Any, key: Any, found: Any) -> Any:
+    def _least_above(self, found: Any) -> Any:
         """Return the least key above each; the greatest number where there is none."""
+        builder, key = self.context, self.key
         greatest = np.iinfo(self.dtype).max
         kind = hlo.tensor_type(self.pairs, self.dtype)
         flags = self._compared(builder, key, found, "GT")

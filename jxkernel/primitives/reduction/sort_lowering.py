@@ -19,8 +19,10 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
 from jxkernel.primitives.reduction.ordered_keys import Keys
 from jxkernel.primitives.reduction.radix import Sortable, sorted_by_digits
+from jxkernel.primitives.reduction.selection import partitioned_by_digits
+from jxkernel.runtime import ArrayLike
 
-__all__ = ["fetched", "lower_sort", "lower_top_k"]
+__all__ = ["fetched", "lower_argpartition", "lower_partition", "lower_sort", "lower_top_k"]
 
 _INDEX = np.dtype(np.int32)
 _PACKED = np.dtype(np.uint64)
@@ -30,6 +32,8 @@ _FEW = 64
 _LEAST_SIZE, _LEAST_LENGTH, _MOST_SIZE, _MOST_BITS = 1 << 14, 512, 1 << 31, 32
 """From so many elements on, and so many along the axis, and by up to so many bits, an array is
 sorted by digits on CPU."""
+_LEAST_PARTITIONED = 1 << 17
+"""From so many elements on a partition takes less time than a sort."""
 
 
 def lower_sort(
@@ -136,17 +140,49 @@ def _key_dtype(dtype: DType) -> Any:
 def _integers(context: Any, x: Any, shape: tuple[int, ...], dimension: int, kind: Sortable) -> Any:
     """Append a sort of unsigned integers that are made of an array, and what becomes of them."""
     dtype = kind.kinds[1]
-    if (
-        context.makes_one_kernel
-        and not any(map(is_symbolic, shape))
-        and len(kind.bits) <= _MOST_BITS
-        and shape[dimension] >= _LEAST_LENGTH
-        and _LEAST_SIZE <= prod(shape) < _MOST_SIZE
-    ):
+    if _goes_by_digits(context, shape, dimension, kind, _LEAST_SIZE):
         return sorted_by_digits(context, x, shape, dimension, kind)
     keys = kind.encoded(context, x, shape, dimension)
     (ordered,) = _sorted(context, [keys], [dtype], shape, dimension, 1, False)
     return kind.decoded(context, ordered, shape)
+
+
+def _goes_by_digits(
+    context: Any, shape: tuple[int, ...], dimension: int, kind: Sortable, least: int
+) -> bool:
+    """Whether many integers, at least so many, are put in order by digits."""
+    return (
+        context.makes_one_kernel
+        and not any(map(is_symbolic, shape))
+        and len(kind.bits) <= _MOST_BITS
+        and shape[dimension] >= _LEAST_LENGTH
+        and least <= prod(shape) < _MOST_SIZE
+    )
+
+
+def lower_partition(context: Any, x: ArrayLike, dimension: int, rank: int) -> Any:
+    """Append an array in order around the element of a rank along an axis; few are sorted."""
+    aval: ShapedArray = context.avals_in[0]
+    if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+        kind = _Alone(aval.dtype)
+        if _goes_by_digits(context, aval.shape, dimension, kind, _LEAST_PARTITIONED):
+            return partitioned_by_digits(context, x, aval.shape, dimension, kind, rank)
+    return lower_sort(context, [x], dimension, False, 1)[0]
+
+
+def lower_argpartition(context: Any, x: ArrayLike, dimension: int, rank: int) -> Any:
+    """Append from where each element comes of an array in order around that of a rank."""
+    aval: ShapedArray = context.avals_in[0]
+    keys = Keys(context, aval.shape)
+    if not dtypes.issubdtype(aval.dtype, np.complexfloating):
+        word, dtype = keys.ordered(x, aval.dtype, "equal", "equal")
+        kind = _Packed(dtype)
+        if _goes_by_digits(context, aval.shape, dimension, kind, _LEAST_PARTITIONED):
+            return partitioned_by_digits(context, word, aval.shape, dimension, kind, rank)
+    iota = {"iota_dimension": hlo.i64_attr(dimension)}
+    places = context.value("stablehlo.iota", keys.kind(_INDEX), (), iota)
+    context.avals_in = [aval, aval.update(dtype=_INDEX)]
+    return lower_sort(context, [x, places], dimension, True, 1)[1]
 
 
 def _sorted(
