@@ -15,7 +15,7 @@ from jxkernel.api.transfer import device_put
 from jxkernel.core.filtering import filtered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Var, jaxpr_as_fun
 from jxkernel.primitives.elementwise.identity import optimization_barrier_p
-from jxkernel.sharding.memory import Space
+from jxkernel.sharding.space import Space
 from jxkernel.tree import physical
 
 __all__ = ["compute_on", "program_order", "scheduling_group"]

@@ -16,8 +16,8 @@ from jxkernel.primitives.elementwise.identity import copy_p
 from jxkernel.primitives.sharding.constraints import puts_off_sums, with_sums_moved
 from jxkernel.primitives.sharding.device_put import device_put_p
 from jxkernel.runtime.clients import sharding_on
-from jxkernel.sharding.memory import Space
 from jxkernel.sharding.named import NamedSharding, Sharding
+from jxkernel.sharding.space import Space
 from jxkernel.transforms.batching import BatchTracer
 from jxkernel.transforms.jvp import JvpTracer
 from jxkernel.tree import physical

@@ -13,7 +13,7 @@ from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray
 from jxkernel.higher_order.references import AbstractRef
 from jxkernel.records import record
-from jxkernel.sharding.memory import Space
+from jxkernel.sharding.space import Space
 
 __all__ = [
     "ANY",
