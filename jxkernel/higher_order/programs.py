@@ -15,7 +15,7 @@ from jxkernel.core.explicit_sharding import AS_TYPED
 from jxkernel.core.jaxpr import NO_EFFECTS, ClosedJaxpr, Eqn, Var, eval_jaxpr, subjaxprs
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.unfolding import unfold_call
-from jxkernel.core.zeros import Zero, is_linear
+from jxkernel.core.zeros import UndefinedPrimal, Zero
 from jxkernel.higher_order.references import CapturedReferences, Carried
 from jxkernel.primitives.shape.broadcast import instantiate
 from jxkernel.transforms.dce import dce_jaxpr
@@ -204,8 +204,12 @@ def split_tangents(
     outs: Sequence[Any], count: int, nonzero: Sequence[bool], avals: Sequence[ShapedArray]
 ) -> tuple[list[Any], list[Any]]:
     """Split the results of a derivative program into values and tangents, ``Zero`` where none."""
-    zeros = [Zero(aval.tangent()) for aval, has in zip(avals, nonzero, strict=True) if not has]
-    return list(outs[:count]), merge(nonzero, outs[count:], zeros)
+    moved = iter(outs[count:])
+    tangents = [
+        next(moved) if has else Zero(aval.tangent())
+        for aval, has in zip(avals, nonzero, strict=True)
+    ]
+    return list(outs[:count]), tangents
 
 
 def permute(
@@ -401,7 +405,9 @@ def cotangents(
     """
     flags, given = iter(produced), iter(outs)
     return [
-        (next(given) if next(flags) else Zero(arg.aval.cotangent())) if is_linear(arg) else None
+        (next(given) if next(flags) else Zero(arg.aval.cotangent()))
+        if type(arg) is UndefinedPrimal
+        else None
         for arg in args
     ]
 
