@@ -56,8 +56,9 @@ def test_parts_that_not_every_program_needs_wait_for_their_first_use() -> None:
     assert run(used + program.format(waiting)).split() == list(waiting)
 
 
-def test_what_only_errors_exports_and_other_libraries_need_is_not_loaded() -> None:
-    names = ("_refusals", "core.holders", "lowering.symbolic", "runtime.dlpack", "dlpack")
+def test_what_errors_exports_windows_and_other_libraries_need_is_not_loaded() -> None:
+    errors, others = ("_refusals", "core.holders"), ("runtime.dlpack", "dlpack")
+    names = (*errors, *others, "lowering.symbolic", "primitives.conv")
     waiting = [f"jxkernel.{name}" for name in names]
     first = "import sys, jxkernel as jx, jxkernel.numpy as jnp; jx.jit(jnp.sin)(jnp.ones(3)); "
     assert run(f"{first}print(*[n for n in {waiting} if n in sys.modules])").split() == []

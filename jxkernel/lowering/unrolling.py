@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel._lazy import late_function
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
-from jxkernel.primitives.conv.reduce_window import Window
-from jxkernel.primitives.conv.taps import are_few_taps
 
 __all__ = ["is_unrolled"]
+
+window_of = late_function("jxkernel.primitives.conv.reduce_window", "window_of")
 
 _LIBRARY_FROM = 4096
 """From so many elements on XLA has a library reduce floats, and LLVM sees no loop."""
@@ -188,9 +189,8 @@ def _reduction_loses(eqn: Eqn, in_loop: bool) -> bool:
 
 def _is_by_rows(eqn: Eqn) -> bool:
     """Whether windows are computed tap by tap, and along none of the taps' own rows."""
-    window = Window(**{name: eqn.params[name] for name in Window._fields})
     aval = eqn.invars[_WINDOWED[eqn.primitive.name]].aval
-    return window.window_dimensions[-1] == 1 and are_few_taps(aval, window)
+    return window_of(eqn.params).are_taken_by_rows(aval)
 
 
 def _is_summed_by_library(eqn: Eqn) -> bool:

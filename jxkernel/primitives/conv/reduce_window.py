@@ -5,7 +5,7 @@ place of the first extreme of each window (``select_and_gather_add``); its trans
 cotangent back at that place (``select_and_scatter_add``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,13 @@ from jxkernel.dtypes import DType
 from jxkernel.errors import ShapeError, ShapeMismatchError
 from jxkernel.primitives.arguments import integers, sequence
 from jxkernel.primitives.conv.conv_numbers import Pads, dilated, named_padding, window_count
-from jxkernel.primitives.conv.taps import has_few_taps, lower_by_taps, lower_places, lower_spread
+from jxkernel.primitives.conv.taps import (
+    are_few_taps,
+    has_few_taps,
+    lower_by_taps,
+    lower_places,
+    lower_spread,
+)
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.indexing.slicing import pad
 from jxkernel.primitives.reduction.extremes import loses_nan, with_nan
@@ -84,6 +90,10 @@ class Window(NamedTuple):
         rows = zip(self.window_dimensions, self.window_strides, counts, strict=True)
         return all(window == stride or count == 1 for window, stride, count in rows)
 
+    def are_taken_by_rows(self, aval: ShapedArray) -> bool:
+        """Whether windows are computed tap by tap, and along none of the taps' own rows."""
+        return self.window_dimensions[-1] == 1 and are_few_taps(aval, self)
+
     def attributes(self) -> dict[str, Any]:
         """Return the attributes of ``stablehlo.reduce_window``."""
         count = len(self.window_dimensions)
@@ -94,6 +104,11 @@ class Window(NamedTuple):
             "window_dilations": hlo.dense_i64_array(self.window_dilation),
             "padding": hlo.dense_elements(np.array(self.padding, np.int64).reshape(count, 2)),
         }
+
+
+def window_of(params: Mapping[str, Any]) -> Window:
+    """Return the windows of an equation, by its parameters."""
+    return Window(**{name: params[name] for name in Window._fields})
 
 
 def canonical_window(
