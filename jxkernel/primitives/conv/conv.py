@@ -28,6 +28,7 @@ from jxkernel.primitives.conv.conv_numbers import (
     named_padding,
     window_count,
 )
+from jxkernel.primitives.conv.depthwise import is_depthwise, lower_depthwise
 from jxkernel.primitives.conv.phases import has_phases, lower_phases
 from jxkernel.primitives.conv.sliding import lower_sliding, slides
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -339,6 +340,8 @@ def _conv_lower(
     out = context.avals_out[0]
     if dtypes.issubdtype(out.dtype, np.complexfloating):
         return _lower_complex(context, x, y, w, precision)
+    if is_depthwise(context, w):
+        return lower_depthwise(context, x, y, w)
     x = _converted(context, x, lhs, out.dtype)
     y = _converted(context, y, rhs, out.dtype)
     kind = context.out_type

@@ -23,7 +23,14 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.primitives.conv.conv_numbers import dilated
 
-__all__ = ["are_few_taps", "has_few_taps", "lower_by_taps", "lower_places", "lower_spread"]
+__all__ = [
+    "are_few_taps",
+    "has_few_taps",
+    "lower_by_taps",
+    "lower_places",
+    "lower_spread",
+    "tap_arrays",
+]
 
 _MOST_TAPS = 16
 _VECTOR_TAPS = 8
@@ -64,7 +71,7 @@ def lower_by_taps(
       start: its neutral element.
     """
     result = hlo.tensor_type(window.result_shape(aval.shape), aval.dtype)
-    found, *others = _taps(context, x, aval, window, start)
+    found, *others = tap_arrays(context, x, aval, window, start)
     for other in others:
         found = context.value(operation, result, (found, other))
     return found
@@ -95,11 +102,11 @@ def lower_places(
       elements of the array at these places, or None.
     """
     shape = window.result_shape(aval.shape)
-    others = iter(()) if carried is None else _taps(context, carried[0], carried[1], window, 0)
+    others = iter(()) if carried is None else tap_arrays(context, carried[0], carried[1], window, 0)
     best: Any = None
     number: Any = None
     held: Any = None
-    elements = _taps(context, x, aval, window, worst)
+    elements = tap_arrays(context, x, aval, window, worst)
     for element, place in zip(elements, _numbers(context, aval, window), strict=True):
         other: Any = next(others, None)
         if best is None:
@@ -176,7 +183,7 @@ def _numbers_in_block(window: Any, shift: Sequence[int]) -> Any:
     return np.maximum(numbers, -1).astype(np.int32)
 
 
-def _taps(context: Any, x: Any, aval: ShapedArray, window: Any, fill: Any) -> Iterator[Any]:
+def tap_arrays(context: Any, x: Any, aval: ShapedArray, window: Any, fill: Any) -> Iterator[Any]:
     """Yield the taps of the windows of an array, in the order of their places."""
     if not window.are_blocks(aval):
         # Else each tap would compute what the operand is made of anew.
