@@ -193,6 +193,20 @@ def _transposed(library: Library, x: Any, w: Any) -> Any:
     return library.lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=numbers)
 
 
+def _depthwise(library: Library, x: Any, w: Any) -> Any:
+    kernels = w[:, :1]
+    return library.lax.conv_general_dilated(x, kernels, (1, 1), "SAME", feature_group_count=16)
+
+
+def _pooled(library: Library, x: Any, _: Any) -> Any:
+    window = (1, 1, 2, 2)
+    return library.lax.reduce_window(x, -np.inf, library.lax.max, window, window, "VALID")
+
+
+def _pooled_slope(library: Library, x: Any, w: Any) -> Any:
+    return library.api.grad(lambda x: library.numpy.sum(_pooled(library, x, w) ** 2))(x)
+
+
 def _special(name: str, kind: str) -> Operation:
     def run(library: Library, x: Any) -> Any:
         return getattr(import_module(f"{library.name}.scipy.special"), name)(x)
@@ -298,6 +312,9 @@ OPERATIONS: tuple[Operation, ...] = (
     *[_neural(name) for name in ("softmax", "gelu")],
     _own("convolution, 3 × 3, 16 channels", _images, _convolution),
     _own("transposed convolution, 3 × 3", _images, _transposed),
+    _own("depthwise convolution, 3 × 3", _images, _depthwise),
+    _own("greatest of 2 × 2", _images, _pooled),
+    _own("gradient of greatest of 2 × 2", _images, _pooled_slope),
     _own("recurrence by `scan`", lambda n: _N(n // 10), _recurrence),
     _own("`scan` with 20 scalar carries", lambda n: _N(n // 10), _many_carries),
 )
