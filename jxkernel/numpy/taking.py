@@ -12,6 +12,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.trace import Tracer, is_unknown
 from jxkernel.errors import ShapeError
 from jxkernel.numpy.creation import asarray, zeros
@@ -39,10 +40,12 @@ from jxkernel.primitives.elementwise import arithmetic as ops
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
+from jxkernel.primitives.reduction.places import append_places
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import expand_dims
 from jxkernel.primitives.sharding.constraints import with_out_sharding
 from jxkernel.runtime import ArrayImpl, ArrayLike, value_of
+from jxkernel.transforms.composed import Composed
 
 __all__ = [
     "argwhere",
@@ -256,18 +259,37 @@ def put_along_axis(
 # ---------------------------------------------------------------- positions of what holds
 
 
-@fused(static=("size",), name="nonzero")
-def _found(a: Any, size: int) -> tuple[Any, Any]:
-    """Return the flat positions of the first nonzero elements, and how many there are.
+def _first_places(holds: Any, *, size: int) -> tuple[Any, Any]:
+    """Return the first places where something holds, and how many there are.
 
-    An element's running count says where its position goes.
+    An element's running count says where its place goes.
     """
-    holds = ravel(truth(a))
     counts = cumsum(cast(holds, dtypes.default_int_dtype()), 0)
     places = select(holds, ops.sub(counts, 1), size)
     found = zeros(size, dtypes.default_int_dtype())
     total = counts[-1] if holds.size else counts.sum()
     return IndexUpdater(found)[places].set(arange(holds.size), mode="drop"), total
+
+
+_MOST_SIZE = 1 << 31
+"""Places below it are known to a kernel."""
+
+
+def _lower_nonzero(context: Any, holds: Any, *, size: int) -> Any:
+    (length,), out = context.avals_in[0].shape, context.avals_out[0]
+    if not context.makes_one_kernel or is_symbolic(length) or not 0 < length < _MOST_SIZE:
+        return context.inline(nonzero_p.program(context.avals_in, {"size": size}), [holds])
+    return append_places(context, holds, length, size, out.dtype)
+
+
+nonzero_p = Composed("nonzero", _first_places, multiple_results=True, lower=_lower_nonzero)
+
+
+@fused(static=("size",), name="nonzero")
+def _found(a: Any, size: int) -> tuple[Any, Any]:
+    """Return the flat positions of the first nonzero elements, and how many there are."""
+    places, count = nonzero_p.bind(ravel(truth(a)), size=size)
+    return places, count
 
 
 def positions_of(name: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:

@@ -46,6 +46,7 @@ class Composed(Primitive):
       multiple_results: whether it returns a sequence.
       linear: the operands, by their positions, in each of which the function is linear; their
         tangents go through the primitive itself, which then has one result.
+      lower: its lowering rule, where there is a better one than to lower the function.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Composed(Primitive):
         *,
         multiple_results: bool = False,
         linear: Sequence[int] = (),
+        lower: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__(name, multiple_results=multiple_results)
         self.meaning = meaning
@@ -64,7 +66,7 @@ class Composed(Primitive):
         self.varies = lambda avals, outs, params: outs
         self.define(
             abstract_eval=self._types,
-            lower=self._lowered,
+            lower=lower or self._lowered,
             jvp=self._differentiated,
             transpose=self._pulled_back,
             batch=self._batched,
