@@ -397,6 +397,16 @@ def test_doubles_at_the_ends_of_their_range_are_those_of_scipy(name: str, x: lis
     np.testing.assert_allclose(found, getattr(reference, name)(np.array(x)), rtol=1e-11)
 
 
+def test_quantiles_in_single_precision_are_right_in_the_middle_and_both_tails() -> None:
+    p = np.float32([1e-37, 3e-12, 1e-5, 0.07, 0.0749, 0.0751, 0.3, 0.4999, 0.5, 0.9, 0.99999])
+    wanted = reference.ndtri(p.astype(np.float64))
+    np.testing.assert_allclose(special.ndtri(p), wanted, rtol=6e-7)
+    ends = special.ndtri(np.float32([0, 1, -0.1, 1.1, np.nan]))
+    np.testing.assert_array_equal(ends, [-np.inf, np.inf, np.nan, np.nan, np.nan])
+    slopes = jx.vmap(jx.grad(special.ndtri))(p[3:])
+    np.testing.assert_allclose(slopes, np.sqrt(2 * np.pi) * np.exp(wanted[3:] ** 2 / 2), rtol=1e-5)
+
+
 def test_large_scaled_complements_in_single_precision() -> None:
     x = np.float32([1e20, 1e31, 1e37])
     np.testing.assert_allclose(special.erfcx(x), reference.erfcx(x), rtol=1e-5)

@@ -323,74 +323,120 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
     return computed("log_ndtr", _log_ndtr, jnp.asarray(x))
 
 
-# Numerators and denominators of AS 241, by M. J. Wichura, Applied Statistics 37 (1988); the lowest
-# power comes first.
-_NEAR_TAIL = (
+# Numerators and denominators of AS 241, by M. J. Wichura, Applied Statistics 37 (1988), PPND16 and
+# PPND7: for the middle, of 0.425² - (p - ½)², and for the near and the far tail, of r = √(-log p),
+# less 1.6 and 5.  The lowest power comes first.
+_Ratio = tuple[tuple[float, ...], tuple[float, ...]]
+_QUANTILES: tuple[_Ratio, _Ratio, _Ratio] = (
     (
-        1.4234371107496835,
-        4.630337846156546,
-        5.769497221460691,
-        3.6478483247632045,
-        1.2704582524523684,
-        0.2417807251774506,
-        0.022723844989269184,
-        0.0007745450142783414,
+        (
+            3.387132872796366608,
+            133.14166789178437745,
+            1971.5909503065514427,
+            13731.693765509461125,
+            45921.953931549871457,
+            67265.770927008700853,
+            33430.575583588128105,
+            2509.0809287301226727,
+        ),
+        (
+            1.0,
+            42.313330701600911252,
+            687.1870074920579083,
+            5394.1960214247511077,
+            21213.794301586595867,
+            39307.89580009271061,
+            28729.085735721942674,
+            5226.495278852854561,
+        ),
     ),
     (
-        1.0,
-        2.053191626637759,
-        1.6763848301838038,
-        0.6897673349851,
-        0.14810397642748008,
-        0.015198666563616457,
-        0.0005475938084995345,
-        1.0507500716444169e-09,
+        (
+            1.4234371107496835,
+            4.630337846156546,
+            5.769497221460691,
+            3.6478483247632045,
+            1.2704582524523684,
+            0.2417807251774506,
+            0.022723844989269184,
+            0.0007745450142783414,
+        ),
+        (
+            1.0,
+            2.053191626637759,
+            1.6763848301838038,
+            0.6897673349851,
+            0.14810397642748008,
+            0.015198666563616457,
+            0.0005475938084995345,
+            1.0507500716444169e-09,
+        ),
+    ),
+    (
+        (
+            6.657904643501103,
+            5.463784911164114,
+            1.7848265399172913,
+            0.29656057182850487,
+            0.026532189526576124,
+            0.0012426609473880784,
+            2.7115555687434876e-05,
+            2.0103343992922881e-07,
+        ),
+        (
+            1.0,
+            0.599832206555888,
+            0.1369298809227358,
+            0.014875361290850615,
+            0.0007868691311456133,
+            1.8463183175100548e-05,
+            1.421511758316446e-07,
+            2.0442631033899397e-15,
+        ),
     ),
 )
-_FAR_TAIL = (
+_SHORT_QUANTILES: tuple[_Ratio, _Ratio, _Ratio] = (
     (
-        6.657904643501103,
-        5.463784911164114,
-        1.7848265399172913,
-        0.29656057182850487,
-        0.026532189526576124,
-        0.0012426609473880784,
-        2.7115555687434876e-05,
-        2.0103343992922881e-07,
+        (3.3871327179, 50.434271938, 159.29113202, 59.109374720),
+        (1.0, 17.895169469, 78.757757664, 67.187563600),
     ),
     (
-        1.0,
-        0.599832206555888,
-        0.1369298809227358,
-        0.014875361290850615,
-        0.0007868691311456133,
-        1.8463183175100548e-05,
-        1.421511758316446e-07,
-        2.0442631033899397e-15,
+        (1.4234372777, 2.75681539, 1.3067284816, 0.17023821103),
+        (1.0, 0.7370016425, 0.12021132975),
+    ),
+    (
+        (6.657905115, 3.081226386, 0.42868294337, 0.017337203997),
+        (1.0, 0.24197894225, 0.012258202635),
     ),
 )
+"""The same to seven digits, for 32 bits and fewer: XLA computes them in a fifth of the time."""
+
+
+def _ratio(x: Any, part: int) -> tuple[Any, Any]:
+    """Return the numerator and the denominator of one part, of its variable."""
+    tables = _QUANTILES if x.dtype.itemsize > 4 else _SHORT_QUANTILES
+    top, bottom = tables[part]
+    return polynomial(x, top), polynomial(x, bottom)
 
 
 def _lower_quantile(log_p: Any) -> Any:
-    """Return x with Φ(x) = p for p < 0.1, by Wichura's rational functions of √(-log p)."""
+    """Return x with Φ(x) = p for p < 0.1, from log p."""
     root = jnp.sqrt(-log_p)
-    near, far = (
-        polynomial(x, top) / polynomial(x, bottom)
-        for x, (top, bottom) in ((root - 1.6, _NEAR_TAIL), (root - 5, _FAR_TAIL))
-    )
-    return -jnp.where(root <= 5, near, far)
+    near, far = _ratio(root - 1.6, 1), _ratio(root - 5, 2)
+    top, bottom = (jnp.where(root <= 5, *both) for both in zip(near, far, strict=True))
+    return -top / bottom
 
 
 @custom_jvp
 def _ndtri(p: Any) -> Any:
-    upper = p > 0.5
+    from_middle = p - 0.5
+    upper = from_middle > 0
+    inside = (p > 0) & (p < 1)
+    central = jnp.abs(from_middle) <= 0.425
+    top, bottom = _ratio(0.180625 - from_middle * from_middle, 0)
     lower = jnp.where(upper, 1 - p, p)
-    inside = (lower > 0) & (lower <= 0.5)
-    central = inside & (lower > 0.1)
-    middle = sqrt(2) * ops.erf_inv(jnp.where(central, 2 * lower - 1, 0))
     tail = _lower_quantile(jnp.log(jnp.where(inside & ~central, lower, 0.05)))
-    x = jnp.where(central, middle, tail)
-    x = jnp.where(upper, -x, x)
+    x = jnp.where(central, from_middle * (top / bottom), jnp.where(upper, -tail, tail))
     ends = jnp.where(p == 0, -np.inf, jnp.where(p == 1, np.inf, np.nan))
     return jnp.where(inside, x, ends)
 
