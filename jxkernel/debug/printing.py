@@ -138,8 +138,13 @@ def _check_format(
             f"{name} got {with_type(fmt)} as its format: the first "
             f"argument is a string, {name}('x = {{}}', x)"
         )
-    if not skip:
+    if skip:
+        return
+    try:
         _Checker(name).vformat(fmt, args, kwargs)
+    except (LookupError, ValueError) as error:
+        # Without the frames of Python's formatter, in which nothing of the user's fails.
+        raise error.with_traceback(None) from None
 
 
 class _Checker(string.Formatter):
