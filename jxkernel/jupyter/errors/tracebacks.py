@@ -161,7 +161,9 @@ def _is_of_library(error: BaseException | None) -> bool:
 
 def _is_of_users_line(error: BaseException) -> bool:
     """Whether an error is of what the user's own line does, not of what a library does for it."""
-    files = [one.tb_frame.f_code.co_filename for one in _entries(error.__traceback__)]
+    entries = _entries(error.__traceback__)
+    ours = _serving(entries)
+    files = [one.tb_frame.f_code.co_filename for one in entries if one not in ours]
     outside = [file for file in files if not source.is_package_file(file)]
     return bool(outside) and not source.is_library_file(outside[-1])
 
@@ -219,6 +221,18 @@ def locate(error: BaseException) -> None:
     """Fill in the code and underline of an error of jxkernel's, and the rewrite of that code."""
     if not isinstance(error, JXError):
         return
+    _find_place(error)
+    frame, offset = _innermost_user_frame(error.__traceback__)
+    node, names = (None, Names({})) if frame is None else (_node_at(frame, offset), Names.of(frame))
+    for kinds, tell in _TOLD:
+        if isinstance(error, kinds):
+            tell(error, node, names)
+    _advise_in_users_words(error, node, names)
+    error.instead = in_users_names(error.instead, names)
+
+
+def _find_place(error: JXError) -> None:
+    """Fill in where the user's code failed, as far as the error does not say it."""
     place = _place(error) if error.underline is None else None
     if source.is_library_file(error.where):
         # A library that the user called: the call is theirs to change.
@@ -232,34 +246,61 @@ def locate(error: BaseException) -> None:
         if error.code == code:
             error.underline = underline
     error.code, error.underline = _typed(error.code, error.underline)
-    frame, offset = _innermost_user_frame(error.__traceback__)
-    node, names = (None, Names({})) if frame is None else (_node_at(frame, offset), Names.of(frame))
-    if isinstance(error, ShapeMismatchError) and not error.details:
+
+
+def _tell_operands(error: ShapeMismatchError, node: Any, names: Names) -> None:
+    if not error.details:
         told = operands(node, names)
         error.details = (told,) if told else ()
-    if isinstance(error, ShapeError) and not error.instead and _is_of_users_line(error):
+
+
+def _tell_what_fits(error: ShapeError, node: Any, names: Names) -> None:
+    if not error.instead and _is_of_users_line(error):
         told = fitting(error, node, names)
         error.instead = (told,) if told else ()
-    if isinstance(error, AxisError) and not error.instead:
-        told = calls.to_vmap(node, "", names)
-        if "is a scalar and has no axis" in error.problem:
-            told = told or calls.without_vmap(node, "", names)
-        if "was called with" in error.problem:
-            told = told or calls.by_position(node, "", names)
-        error.instead = (told,) if told else ()
-    if isinstance(error, CarryTypeError):
-        told = _carry_and_parts(error, node, names)
-        error.instead = (told,) if told else started(error.instead, error.path, node)
-    if isinstance(error, _OF_VALUES) and _is_of_users_line(error):
-        part, kind = traced_part(node, names)
-        told = f"{part}, {error.tracer},"
-        if part and error.tracer.endswith(kind) and told not in error.what:
-            what = error.what.replace(error.tracer, told, 1)
-            error.what = what.replace(",,", ",", 1).replace(",;", ";", 1)
-    if isinstance(error, DeletedArrayError) and not error.details:
+
+
+def _tell_calls_of_mapped(error: AxisError, node: Any, names: Names) -> None:
+    if error.instead:
+        return
+    told = calls.to_vmap(node, "", names)
+    if "is a scalar and has no axis" in error.problem:
+        told = told or calls.without_vmap(node, "", names)
+    if "was called with" in error.problem:
+        told = told or calls.by_position(node, "", names)
+    error.instead = (told,) if told else ()
+
+
+def _tell_how_to_carry(error: CarryTypeError, node: Any, names: Names) -> None:
+    told = _carry_and_parts(error, node, names)
+    error.instead = (told,) if told else started(error.instead, error.path, node)
+
+
+def _tell_traced_part(error: Any, node: Any, names: Names) -> None:
+    """Say which part of the user's expression is the traced value."""
+    if not _is_of_users_line(error):
+        return
+    part, kind = traced_part(node, names)
+    told = f"{part}, {error.tracer},"
+    if part and error.tracer.endswith(kind) and told not in error.what:
+        what = error.what.replace(error.tracer, told, 1)
+        error.what = what.replace(",,", ",", 1).replace(",;", ";", 1)
+
+
+def _tell_takers(error: DeletedArrayError, node: Any, names: Names) -> None:
+    if not error.details:
         error.details = takers_in_words(error.array, node, names)
-    _advise_in_users_words(error, node, names)
-    error.instead = in_users_names(error.instead, names)
+
+
+_TOLD: tuple[tuple[Any, Callable[[Any, Any, Names], None]], ...] = (
+    (ShapeMismatchError, _tell_operands),
+    (ShapeError, _tell_what_fits),
+    (AxisError, _tell_calls_of_mapped),
+    (CarryTypeError, _tell_how_to_carry),
+    (_OF_VALUES, _tell_traced_part),
+    (DeletedArrayError, _tell_takers),
+)
+"""What errors of some kinds are told besides, from the user's expression and names."""
 
 
 def _carry_and_parts(error: CarryTypeError, node: Any, names: Names) -> str:
