@@ -26,6 +26,7 @@ from jxkernel.runtime.arrays import (
     owned,
     value_of,
 )
+from jxkernel.runtime.clients import sharding_on
 from jxkernel.runtime.shards import piece_of
 from jxkernel.sharding.named import indices_of, is_single
 
@@ -120,6 +121,16 @@ def _put_single(value: Any, sharding: Any) -> Any:
     return _put(aval, sharding, [owned(value, aval)], True)
 
 
+_SCALARS: dict[type, ShapedArray] = {
+    kind: ShapedArray((), np.dtype(kind))
+    for kind in (
+        *(np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32),
+        *(np.float16, np.float32, np.complex64),
+    )
+}
+"""The types of NumPy's numbers whose dtype stays theirs: they need no look at what they are."""
+
+
 def shard_argument(value: Any, sharding: Any, layout: Any = None) -> Any:
     """Return an argument where a compiled call wants it.
 
@@ -129,7 +140,10 @@ def shard_argument(value: Any, sharding: Any, layout: Any = None) -> Any:
     if type(value) is ArrayImpl and (value._sharding is sharding or value._sharding == sharding):
         return value
     if is_single(sharding):
-        return device_put_single(value, sharding._device)
+        device, aval = sharding._device, _SCALARS.get(type(value))
+        if aval is not None:
+            return batched_device_put(aval, sharding_on(device), [value], [device], True)
+        return device_put_single(value, device)
     return place(value, sharding)
 
 

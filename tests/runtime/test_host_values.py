@@ -170,3 +170,15 @@ TOO_LARGE = {
 def test_arrays_that_no_memory_holds_are_refused(make):
     with pytest.raises(TypeError, match=r"shape \(\d+,.*(memory has addresses|no device)"):
         make()
+
+
+@pytest.mark.parametrize(
+    "kind", [np.bool_, np.int8, np.uint16, np.int32, np.float16, np.float32, np.complex64, np.int64]
+)
+def test_numbers_of_numpy_are_arguments_of_a_known_call(kind):
+    same = jx.jit(lambda x: x)
+    for number in (1, 0, 1):
+        found = same(kind(number))
+        assert found.dtype == (np.int32 if kind is np.int64 else kind)
+        assert found.shape == ()
+        assert found == number
