@@ -56,6 +56,12 @@ def test_parts_that_not_every_program_needs_wait_for_their_first_use() -> None:
     assert run(used + program.format(waiting)).split() == list(waiting)
 
 
+def test_no_type_of_mlir_is_made_by_the_import() -> None:
+    # The first one loads the generated classes of a dialect.
+    program = "import sys, jxkernel.numpy; print('jaxlib.mlir.dialects' in sys.modules)"
+    assert run(program).strip() == "False"
+
+
 def test_what_errors_exports_windows_and_other_libraries_need_is_not_loaded() -> None:
     errors, others = ("_refusals", "core.holders"), ("runtime.dlpack", "dlpack")
     names = (*errors, *others, "lowering.symbolic", "primitives.conv")

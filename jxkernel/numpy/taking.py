@@ -40,7 +40,6 @@ from jxkernel.primitives.elementwise import arithmetic as ops
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.indexing.gather import GatherDimensionNumbers, gather
-from jxkernel.primitives.reduction.places import append_places
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim
 from jxkernel.primitives.shape.reshape import expand_dims
 from jxkernel.primitives.sharding.constraints import with_out_sharding
@@ -59,6 +58,7 @@ __all__ = [
     "take_along_axis",
 ]
 
+append_places = late_function("jxkernel.primitives.reduction.places", "append_places")
 cumsum = late_function("jxkernel.primitives.reduction.cumulative", "cumsum")
 
 
