@@ -99,6 +99,7 @@ class CodeNotes:
       complete: whether the call was followed to its end.
       namespace: the globals of the code.
       entered: what its arguments and free variables held at the entry of the latest call.
+      reads: the names of globals that it reads; None until it was called.
     """
 
     code: CodeType
@@ -110,6 +111,7 @@ class CodeNotes:
     complete: bool = False
     namespace: dict[str, Any] = field(default_factory=dict)
     entered: dict[str, Any] = field(default_factory=dict)
+    reads: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +208,9 @@ class _Call:
         notes.counts = Counter()
         notes.complete = False
         notes.namespace = frame.f_globals
-        notes.globals = dict(_global_values(code, frame))
+        if notes.reads is None:
+            notes.reads = _globals_read(code)
+        notes.globals = dict(_global_values(notes.reads, frame))
         self._compare(frame)
         notes.entered = dict(self._held)
 
@@ -369,11 +373,16 @@ def _bound_inside(code: CodeType) -> set[str]:
     return found
 
 
-def _global_values(code: CodeType, frame: FrameType) -> Iterator[tuple[str, Value]]:
-    """The globals that code mentions; ``co_names`` holds attribute names too, which may mislead."""
+def _globals_read(code: CodeType) -> tuple[str, ...]:
+    """The names of globals that code reads; ``co_names`` has those of attributes, too."""
     if not _has_own_locals(code):
-        return
-    for name in code.co_names:
+        return ()
+    found = (one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL")
+    return tuple(dict.fromkeys(found))
+
+
+def _global_values(names: Iterable[str], frame: FrameType) -> Iterator[tuple[str, Value]]:
+    for name in names:
         if name in frame.f_globals:
             described = describe(frame.f_globals[name])
             if described is not None:

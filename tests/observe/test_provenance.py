@@ -56,6 +56,21 @@ def fact(seen: Provenance, name: str) -> NameFact:
     return found
 
 
+class Scaled:
+    """Its attribute has the name of a global."""
+
+    SCALE = np.float32(2)
+
+    def __call__(self, x: Any) -> Any:
+        return mul(x, self.SCALE)
+
+
+def test_an_attribute_is_no_global_of_its_name() -> None:
+    scaled = Scaled()
+    seen = see(lambda x: scaled(x), ONES)
+    assert not seen.find("SCALE")
+
+
 def map_of(seen: Provenance, name: str) -> FunctionMap:
     """The map of the function of a name."""
     (found,) = [function for function in seen.functions if function.name == name]
