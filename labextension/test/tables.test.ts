@@ -6,6 +6,7 @@ import { figure } from '../src/ledger/figure.ts';
 import { columnsOf } from '../src/memory/tables.ts';
 import type { LedgerRowPayload, Reason, SlicePayload } from '../src/protocol.ts';
 import { chainLines, markedFunction } from '../src/provenance/segments.ts';
+import { fitting } from '../src/shared/fitting.ts';
 import { matching, quantity, searched, sorted, written } from '../src/shared/sorting.ts';
 import { bytes, duration } from '../src/shared/texts.ts';
 import { drawnTimeline, moved, zoomed } from '../src/timeline/lanes.ts';
@@ -28,6 +29,17 @@ const ROWS = [
   build(2, { reasons: [reason('shape')], why: 'x: f32[8] → f32[16]', cost_ns: 3e7 }),
   build(3, { fun: 'g', cell: null, error: 'TypeError: no', cost_ns: 5e6 })
 ];
+
+test('what has no room is left out, minor columns first', () => {
+  const titles = (room: number): string[] =>
+    fitting(columns(ROWS), room).shown.map(index => columns(ROWS)[index]?.title ?? '');
+  assert.deepEqual(titles(200).slice(0, 3), ['#', 'Time', 'Cell']);
+  assert.deepEqual(titles(95), ['#', 'Time', 'Cell', 'Function', 'Why', 'Cost']);
+  assert.deepEqual(titles(57), ['Function', 'Why', 'Cost']);
+  assert.ok(fitting(columns(ROWS), 57).least <= 57);
+  assert.match(fitting(columns(ROWS), 57).template, /minmax\(2\dch, 1fr\)/);
+  assert.match(fitting(columns(ROWS), 20).template, /minmax\(10ch, 1fr\)/);
+});
 
 test('quantities are compared by what they amount to', () => {
   const texts = ['9 B', '1.5 KB', '2 MB', '31 ms', '4 s', '12 %', '1,200', 'x', '', '3 apples'];

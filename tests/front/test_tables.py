@@ -167,6 +167,6 @@ def test_a_narrow_page_cuts_nothing_and_failures_are_one_line(
     notebook.page.set_viewport_size({"width": 900, "height": 1000})
     notebook.page.wait_for_function(
         f"() => {{ const [[scrolls, seen, scale]] = ({WIDTHS})();"
-        " return scrolls && seen && scale === 100; }"
+        " return !scrolls && seen && scale === 100; }"
     )
     assert notebook.errors == []

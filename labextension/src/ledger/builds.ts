@@ -109,13 +109,21 @@ export function columns(rows: readonly LedgerRowPayload[]): IColumn<LedgerRowPay
     title,
     width: 9,
     isNumeric: true,
+    isMinor: true,
     text: row => (of(row) ? duration(of(row)) : ''),
     key: of
   });
   return [
-    { title: '#', width: 6, isNumeric: true, text: row => `${row.number}`, key: row => row.number },
-    { title: 'Time', width: 8, text: row => clock(row.when), key: row => row.when },
-    { title: 'Cell', width: 8, text: row => row.cell ?? '' },
+    {
+      title: '#',
+      width: 6,
+      isNumeric: true,
+      isMinor: true,
+      text: row => `${row.number}`,
+      key: row => row.number
+    },
+    { title: 'Time', width: 8, isMinor: true, text: row => clock(row.when), key: row => row.when },
+    { title: 'Cell', width: 8, isMinor: true, text: row => row.cell ?? '' },
     {
       title: 'Function',
       width: Math.min(longest, 18),

@@ -48,7 +48,7 @@ export function offers(choice: IChoice, state: BackendAnswer): readonly IOffer[]
   const found: IOffer[] = [
     {
       value: 'auto',
-      label: state.is_chosen ? 'auto: as jxkernel finds' : `auto (${state.device})`,
+      label: state.is_chosen ? 'auto: chosen by jxkernel' : `auto (${state.device})`,
       isDisabled: false
     }
   ];

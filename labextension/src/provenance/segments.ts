@@ -79,12 +79,13 @@ function cut(text: string, from: number, to: number, marks: readonly IPlacedMark
 /** The columns of the names of a function. */
 export const NAME_COLUMNS: readonly IColumn<NameFact>[] = [
   { title: '', width: 3, text: fact => LETTERS[fact.kind] },
-  { title: 'Name', width: 14, text: fact => fact.name },
-  { title: 'Type or value', width: 24, text: fact => fact.detail },
+  { title: 'Name', width: 12, most: 14, text: fact => fact.name },
+  { title: 'Type or value', width: 18, most: 24, text: fact => fact.detail },
   {
     title: 'Bytes',
     width: 10,
     isNumeric: true,
+    isMinor: true,
     text: fact => (fact.bytes ? fact.bytes.toLocaleString('en') : ''),
     key: fact => fact.bytes
   },

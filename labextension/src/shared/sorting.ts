@@ -14,6 +14,8 @@ export interface IColumn<T> {
   /** The width that it grows to where there is room, before what is left is given away. */
   readonly most?: number;
   readonly isNumeric?: boolean;
+  /** Whether it is left out where there is no room for all; what is chosen tells it. */
+  readonly isMinor?: boolean;
   /** How long a bar to draw in it, from 0 to 1. */
   readonly bar?: (row: T) => number;
 }

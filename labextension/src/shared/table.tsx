@@ -2,17 +2,18 @@
  * A table of any length that is searched, sorted, and gone through by keyboard.
  */
 
-import React, { useEffect, useMemo, useState } from 'react';
+import React, { useEffect, useMemo, useRef, useState } from 'react';
 
 import { CopyButton, SearchBox } from './controls.tsx';
+import { fitting } from './fitting.ts';
+import { useWidth } from './hooks.ts';
 import type { IColumn, IOrder } from './sorting.ts';
 import { matching, searched, sorted, written } from './sorting.ts';
 import { VirtualList } from './virtual.tsx';
 
 const MOST = 14;
-/** The least width of the column that takes what is left, and of what lies between two, in characters. */
-const REST = 28;
-const GAP = 2;
+/** The width of a character of code, in pixels. */
+const CHARACTER = 7.3;
 /** The list's own borders, in rows. */
 const BORDERS = 0.1;
 
@@ -64,9 +65,10 @@ export function Table<T>(props: ITableProps<T>): React.JSX.Element {
     setActive(position);
     props.onChosen?.(shown[position] ?? -1);
   };
-  const grid = { gridTemplateColumns: columns.map(width).join(' ') };
-  // In less room than that the table scrolls, its titles with it.
-  const least = columns.reduce((sum, one) => sum + (one.width || REST) + GAP, GAP);
+  const frame = useRef<HTMLDivElement>(null);
+  const room = Math.floor(useWidth(frame) / CHARACTER);
+  const fit = useMemo(() => fitting(columns, room), [columns, room]);
+  const grid = { gridTemplateColumns: fit.template };
   return (
     <div className="jp-jxk-Table">
       <div className="jp-jxk-bar" role="group" aria-label={`${props.label}: controls`}>
@@ -82,14 +84,14 @@ export function Table<T>(props: ITableProps<T>): React.JSX.Element {
           text={() => props.text ?? written(shown.map(index => rows[index] as T), columns)}
         />
       </div>
-      <div className="jp-jxk-wide">
-        <div style={{ minWidth: `${least}ch` }}>
+      <div className="jp-jxk-wide" ref={frame}>
+        <div style={{ minWidth: `${fit.least}ch` }}>
           <div className="jp-jxk-head" style={grid} role="group" aria-label="sort by">
-            {columns.map((column, index) => (
+            {fit.shown.map(index => (
               <Head
                 key={index}
-                title={column.title}
-                isNumeric={column.isNumeric ?? false}
+                title={columns[index]?.title ?? ''}
+                isNumeric={columns[index]?.isNumeric ?? false}
                 order={order?.column === index ? order : null}
                 onOrder={isDown => setOrder(isDown === null ? null : { column: index, isDown })}
               />
@@ -118,8 +120,8 @@ export function Table<T>(props: ITableProps<T>): React.JSX.Element {
                   style={{ ...style, ...grid }}
                   onClick={() => choose(position)}
                 >
-                  {columns.map((column, at) => (
-                    <Cell key={at} column={column} row={row} />
+                  {fit.shown.map(at => (
+                    <Cell key={at} column={columns[at] as IColumn<T>} row={row} />
                   ))}
                 </div>
               );
@@ -169,11 +171,4 @@ function Head(props: {
       {order && <span aria-hidden="true">{order.isDown ? ' ↓' : ' ↑'}</span>}
     </button>
   );
-}
-
-function width<T>(column: IColumn<T>): string {
-  if (!column.width) {
-    return `minmax(${REST}ch, 1fr)`;
-  }
-  return column.most ? `minmax(${column.width}ch, ${column.most}ch)` : `${column.width}ch`;
 }

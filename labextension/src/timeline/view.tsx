@@ -29,6 +29,7 @@ const LINES: readonly IColumn<ShareLinePayload>[] = [
     title: 'Share',
     width: 8,
     isNumeric: true,
+    isMinor: true,
     text: row => `${(row.share * 100).toFixed(1)} %`,
     key: row => row.share
   }
