@@ -14,6 +14,7 @@ import html
 import linecache
 import os
 import re
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -101,6 +102,7 @@ _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_TYPES = re.compile(r"\b(?:shapes?|sizes?|ranks?|ax[ei]s|dtypes?)\b")
 _ABOUT_VALUES = (TypeError, ValueError, LookupError, AttributeError, NotImplementedError)
 _KEY = "takes a key, made by"
+_CONDITIONAL = (ast.If, ast.While, ast.IfExp, ast.Assert)
 _TWICE = "donated in the same call"
 _OF_VALUES = (ConcretizationTypeError, TracerArrayConversionError, TracerIntegerConversionError)
 _CALLED_OUTSIDE = (
@@ -233,7 +235,9 @@ def locate(error: BaseException) -> None:
 
 def _find_place(error: JXError) -> None:
     """Fill in where the user's code failed, as far as the error does not say it."""
-    place = _place(error) if error.underline is None else None
+    # Python 3.11 knows the place of a condition as that of all that depends on it.
+    is_coarse = sys.version_info < (3, 12) and isinstance(error, TracerBoolConversionError)
+    place = _place(error) if error.underline is None or is_coarse else None
     if source.is_library_file(error.where):
         # A library that the user called: the call is theirs to change.
         place = _place(error)
@@ -710,18 +714,25 @@ def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> T
 
 
 def _serving(entries: list[TracebackType]) -> list[TracebackType]:
-    """The frames of Python's own modules and of NumPy that this package called."""
+    """The frames of Python's own modules and of NumPy that this package called.
+
+    The package's own frames may have been left out of the entries.
+    """
     found: list[TracebackType] = []
     is_ours = False
     for one in entries:
-        file = one.tb_frame.f_code.co_filename
+        file, caller = one.tb_frame.f_code.co_filename, one.tb_frame.f_back
         is_theirs = file.startswith(_NUMPY) or (
             file.startswith(_PYTHON) and not file.startswith(_INSTALLED)
         )
-        is_ours = source.is_package_file(file) or (is_ours and is_theirs)
-        if is_ours and is_theirs:
+        is_ours = is_theirs and (is_ours or (caller is not None and _is_of_package(caller)))
+        if is_ours:
             found.append(one)
     return found
+
+
+def _is_of_package(frame: FrameType) -> bool:
+    return source.is_package_file(frame.f_code.co_filename)
 
 
 def _called_a_magic(entries: list[TracebackType], cell: TracebackType) -> bool:
@@ -769,6 +780,8 @@ def _node_at(frame: FrameType, offset: int) -> Any:
         return None
     place = (line, end_line, column, end_column)
     for one in ast.walk(found.source.tree or ast.Module([], [])):
+        if isinstance(one, _CONDITIONAL) and _place_of(one) == place:
+            return one.test
         if isinstance(one, ast.expr) and _place_of(one) == place:
             return one
     return ast.Constant(
@@ -776,7 +789,7 @@ def _node_at(frame: FrameType, offset: int) -> Any:
     )
 
 
-def _place_of(node: ast.expr) -> tuple[int, int | None, int, int | None]:
+def _place_of(node: ast.expr | ast.stmt) -> tuple[int, int | None, int, int | None]:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
