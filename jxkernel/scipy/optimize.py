@@ -25,7 +25,9 @@ class OptimizeResults(NamedTuple):
     Attributes:
       x: the place, of the shape and dtype of ``x0``.
       success: whether the gradient there is small.
-      status: 0 for success, 1 for too many iterations, 3 for a line search without progress.
+      status: 0 for success, 1 for too many iterations, and a line search without progress is 3 of
+        BFGS, 5 of L-BFGS; of that 2 is for too many evaluations of the function, 3 for too many of
+        the gradient, 4 for a decrease below ``ftol``.
       fun: the function's value.
       jac: its gradient.
       hess_inv: the approximation of the inverse second derivative, where the method keeps one.
@@ -142,6 +144,7 @@ class _Descent(NamedTuple):
     iterations: Any
     evaluations: Any
     stuck: Any
+    slow: Any
 
 
 class _Method(NamedTuple):
@@ -160,8 +163,11 @@ def _descend(
     def small(g: Any) -> Any:
         return jnp.linalg.norm(g, options["norm"]) <= options["gtol"]
 
+    most = jnp.minimum(options["maxfun"], options["maxgrad"])
+
     def goes_on(state: _Descent) -> Any:
-        return ~small(state.g) & ~state.stuck & (state.iterations < options["maxiter"])
+        goes = ~small(state.g) & ~state.stuck & ~state.slow
+        return goes & (state.iterations < options["maxiter"]) & (state.evaluations < most)
 
     def step(state: _Descent) -> _Descent:
         direction = method.direction(state.memory, state.g)
@@ -171,7 +177,7 @@ def _descend(
             function, state.x, state.f, state.g, direction, options["line_search_maxiter"]
         )
         moved = found.kept * direction
-        change = found.g - state.g
+        change, decrease = found.g - state.g, state.f - found.f
         return _Descent(
             state.x + moved,
             found.f,
@@ -180,11 +186,12 @@ def _descend(
             state.iterations + 1,
             state.evaluations + found.count,
             found.kept == 0,
+            decrease <= options["ftol"] * jnp.maximum(jnp.maximum(abs(state.f), abs(found.f)), 1),
         )
 
     f, g = function(x)
     one = jnp.ones((), np.int32)
-    start = _Descent(x, f, g, method.start(x), one - 1, one, ~jnp.isfinite(f))
+    start = _Descent(x, f, g, method.start(x), one - 1, one, ~jnp.isfinite(f), one < 1)
     last = while_loop(goes_on, step, start)
     return last, small(last.g)
 
@@ -278,7 +285,25 @@ def _options(method: str, size: int, tol: float | None, given: Mapping[str, Any]
     if options["maxiter"] is None:
         options["maxiter"] = size * 200
     options.setdefault("line_search_maxiter", options.get("maxls"))
+    endless = int(np.iinfo(np.int32).max)
+    for name, none in (("maxfun", endless), ("maxgrad", endless), ("ftol", -np.inf)):
+        if options.get(name) is None:
+            options[name] = none
     return options
+
+
+def _status(last: _Descent, success: Any, full: bool, options: Mapping[str, Any]) -> Any:
+    """Return the number that says why a minimization ended; see ``OptimizeResults``."""
+    if full:
+        return jnp.where(success, 0, jnp.where(last.stuck, 3, 1))
+    ends = (
+        (success, 0),
+        (last.stuck, 5),
+        (last.slow, 4),
+        (last.evaluations >= options["maxfun"], 2),
+        (last.evaluations >= options["maxgrad"], 3),
+    )
+    return jnp.select([end for end, _ in ends], [number for _, number in ends], 1)
 
 
 def _identity(x: Any) -> Any:
@@ -311,7 +336,8 @@ def minimize(
       method: ``"BFGS"``, or, remembering little, ``"l-bfgs-experimental-do-not-rely-on-this"``.
       tol: how small the gradient's norm must get, in place of the option ``gtol``.
       options: ``maxiter``, ``norm``, ``gtol`` and ``line_search_maxiter`` of BFGS; ``maxiter``,
-        ``norm``, ``gtol``, ``maxcor`` (how many steps are remembered) and ``maxls`` of L-BFGS.
+        ``norm``, ``gtol``, ``maxcor`` (how many steps are remembered), ``maxls``, ``maxfun``,
+        ``maxgrad`` and ``ftol`` (the least decrease, relative to values above 1) of L-BFGS.
 
     Raises:
       TypeError: ``args`` is no tuple, or there is no such option.
@@ -346,7 +372,7 @@ def minimize(
         _full() if full else _limited(found["maxcor"]),
         found,
     )
-    status = jnp.where(success, 0, jnp.where(last.stuck, 3, 1))
+    status = _status(last, success, full, found)
     return OptimizeResults(
         given(last.x),
         success,

@@ -62,6 +62,19 @@ def test_limits_and_failures_are_told() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "status"),
+    [({"maxfun": 5}, 2), ({"maxgrad": 5}, 3), ({"ftol": 1.0}, 4), ({"maxls": 1}, 5)],
+)
+def test_limits_of_the_method_of_little_memory_are_told(
+    options: dict[str, float], status: int
+) -> None:
+    found = minimize(rosenbrock, jnp.array([-1.2, 1.0]), method=LIMITED, options=options)
+    assert (bool(found.success), int(found.status)) == (False, status)
+    assert int(found.nfev) < 20
+    assert float(found.fun) <= float(rosenbrock(jnp.array([-1.2, 1.0])))
+
+
+@pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
         (lambda: minimize(rosenbrock, jnp.zeros(2), method="CG"), ValueError, "method='CG'.*BFGS"),
