@@ -3,8 +3,8 @@
 References are SciPy's functions, which tests compare with; SciPy is not imported here.
 """
 
-from collections.abc import Callable
-from math import pi, sqrt
+from collections.abc import Callable, Sequence
+from math import factorial, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from jxkernel import dtypes
 from jxkernel.core.avals import abstractify
 from jxkernel.primitives.elementwise.accuracy import Accuracy, bind_accurate
 from jxkernel.primitives.elementwise.arithmetic import add, clamp, div, mul, neg, square, sub
-from jxkernel.primitives.elementwise.compare import lt
+from jxkernel.primitives.elementwise.compare import ge, lt
 from jxkernel.primitives.elementwise.complex import abs, sign
 from jxkernel.primitives.elementwise.convert import convert_element_type
-from jxkernel.primitives.elementwise.exponential import exp, log
+from jxkernel.primitives.elementwise.exponential import exp, log, rsqrt
 from jxkernel.primitives.elementwise.families import (
     FLOATING,
     bind_binary,
@@ -465,12 +465,44 @@ def _bessel_i0e_formula(x: Formula) -> Formula:
     return x.is_nan().where(x, value, x)
 
 
+def _hankel(order: int, k: int) -> float:
+    """Return (-1)ᵏ aₖ of Hankel's expansion of a modified Bessel function (DLMF 10.40.1)."""
+    product = prod([(2 * j - 1) ** 2 - 4 * order**2 for j in range(1, k + 1)])
+    return product / (factorial(k) * 8**k)
+
+
+_GAP = [_hankel(0, k) - _hankel(1, k) for k in range(1, 31)]
+_GAP_TERMS = {np.dtype(np.float64): 30, np.dtype(np.float32): 16}
+
+
+def _least_far(x: Any) -> float:
+    """Return from where on Hankel's expansion holds in the dtype of x."""
+    return 24.0 if abstractify(x).dtype == np.float64 else 12.0
+
+
+def _bessel_gap(x: Any) -> Any:
+    """Return exp(-|x|) (I₀(x) - I₁(|x|)) far from 0, where the two are nearly equal."""
+    least = _least_far(x)
+    size = abs(x)
+    safe = select(ge(size, least), size, least)
+    terms = _GAP_TERMS.get(abstractify(x).dtype, 6)
+    inverse = div(1.0, safe)
+    series = mul(inverse, _sum_of_powers(inverse, _GAP[:terms]))
+    return mul(series, rsqrt(mul(safe, 2 * pi)))
+
+
+def _bessel_i0e_slope(x: Any, y: Any) -> Any:
+    """Return the derivative of exp(-|x|) I₀(x): I₁ₑ(x) - y sign x, far away from one series."""
+    near = sub(bessel_i1e(x), mul(sign(x), y))
+    return select(ge(abs(x), _least_far(x)), neg(mul(sign(x), _bessel_gap(x))), near)
+
+
 bessel_i0e_p = unary(
     "bessel_i0e",
     FLOATING,
     lower=formula_rule(_bessel_i0e_formula),
     reference="scipy.special.i0e",
-    jvp=lambda t, x, y: mul(t, sub(bessel_i1e(x), mul(sign(x), y))),
+    jvp=lambda t, x, y: mul(t, _bessel_i0e_slope(x, y)),
 )
 
 
@@ -493,17 +525,34 @@ def bessel_i0e(x: ArrayLike) -> Any:
     return bessel_i0e_p.bind(x)
 
 
-def _bessel_i1e_slope(x: Any, y: Any) -> Any:
-    """Return I₀ₑ(x) - y (sign x + 1/x); near 0 the series of the derivative of exp(-|x|) I₁(x).
+def _sum_of_powers(x: Any, coefficients: Sequence[float]) -> Any:
+    """Return Σ cₖ xᵏ, by Horner's rule."""
+    total = mul(x, coefficients[-1])
+    for coefficient in reversed(coefficients[1:-1]):
+        total = mul(x, add(total, coefficient))
+    return add(total, coefficients[0])
 
-    The series is 1/2 - |x| + 15/16 x² - 7/12 |x|³ + ...
+
+_I1_PARTS = [1 / (2 * 4**k * factorial(k) * factorial(k + 1)) for k in range(10)]
+_I1_SLOPE = [(2 * k + 1) * part for k, part in enumerate(_I1_PARTS)]
+
+
+def _bessel_i1e_slope(x: Any, y: Any) -> Any:
+    """Return the derivative of exp(-|x|) I₁(x): I₀ₑ(x) - y (sign x + 1/x).
+
+    Below 1 it is exp(-|x|) (I₁'(|x|) - I₁(|x|)) by power series (DLMF 10.25.2), of which further
+    derivatives keep their digits at 0; far away it is made of I₀ₑ - I₁ₑ.
     """
     size = abs(x)
-    near = lt(size, 1e-4)
+    near, far = lt(size, 1.0), ge(size, _least_far(x))
     safe = select(near, 1, x)
     slope = sub(bessel_i0e(safe), mul(y, add(sign(safe), div(1.0, safe))))
-    series = add(mul(size, add(mul(size, sub(15 / 16, mul(size, 7 / 12))), -1.0)), 0.5)
-    return select(near, series, slope)
+    little = select(near, size, 0)
+    squared = square(little)
+    parts = mul(little, _sum_of_powers(squared, _I1_PARTS))
+    series = mul(exp(neg(little)), sub(_sum_of_powers(squared, _I1_SLOPE), parts))
+    distant = sub(_bessel_gap(x), div(y, safe))
+    return select(near, series, select(far, distant, slope))
 
 
 bessel_i1e_p = unary(
