@@ -312,3 +312,35 @@ def test_gradient_of_incomplete_gamma_under_jit_and_vmap() -> None:
     density = np.exp((a - 1) * np.log(x) - x - scipy.special.gammaln(a))
     np.testing.assert_allclose(in_x, density, rtol=1e-5)
     assert (np.asarray(in_a) < 0).all()
+
+
+# The first three derivatives of exp(-|x|) Iₙ(x), by mpmath with 40 digits.
+SCALED_BESSEL_SLOPES = {
+    "bessel_i0e": [
+        (1e-3, (-0.9985012493, 1.497502186, -2.495628935)),
+        (0.5, (-0.4886144673, 0.6643873282, -1.054637165)),
+        (40.0, (-0.0007960508008, 3.004587473e-5, -1.890233128e-6)),
+        (1000.0, (-6.310198963e-6, 9.467668326e-9, -2.367509997e-11)),
+    ],
+    "bessel_i1e": [
+        (1e-3, (0.4990009369, -0.9981267489, 1.871503279)),
+        (0.5, (0.1757728609, -0.3902498372, 0.738586876)),
+        (40.0, (-0.0007660049261, 2.81556416e-5, -1.723733728e-6)),
+        (1000.0, (-6.300731294e-6, 9.443993226e-9, -2.359221636e-11)),
+    ],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SCALED_BESSEL_SLOPES)
+def test_slopes_of_scaled_bessel_functions_keep_their_digits(name, dtype):
+    slope = getattr(lax, name)
+    with enable_x64(True):
+        x = np.array([x for x, _ in SCALED_BESSEL_SLOPES[name]], dtype)
+        for order in range(3):
+            slope = jx.grad(slope)
+            expected = [slopes[order] for _, slopes in SCALED_BESSEL_SLOPES[name]]
+            rtol = 1e-9 if dtype == "float64" else 3e-5
+            np.testing.assert_allclose(jx.vmap(slope)(x), expected, rtol=rtol)
+            odd = (-1) ** (order + (name == "bessel_i0e"))
+            np.testing.assert_allclose(jx.vmap(slope)(-x), odd * np.array(expected), rtol=rtol)
