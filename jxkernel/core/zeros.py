@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray, abstractify, register_abstractifier
 from jxkernel.dtypes import DType
 
 __all__ = [
@@ -79,6 +79,16 @@ class UndefinedPrimal(_Placeholder):
 
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval.short()})"
+
+
+def _refuse_value(x: UndefinedPrimal) -> ShapedArray:
+    raise TypeError(
+        "only a linear function has a transpose, and an operation of this one needs the value of "
+        f"{x.aval.short()}, as a * a does: take its vjp at a point"
+    )
+
+
+register_abstractifier(UndefinedPrimal, _refuse_value)
 
 
 def is_linear(x: Any) -> bool:

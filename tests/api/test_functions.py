@@ -240,3 +240,13 @@ def test_any_cotangent_of_an_integer_is_zero():
         assert pullback((1.0, ct))[0].item() == 2.0
     with pytest.raises(ValueError, match=r"must have type float0\[\], got f\d\d\[2\]"):
         pullback((1.0, np.ones(2)))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda a: a * a, lambda a: a @ a, lambda a: jnp.where(a > 0, a, 0)],
+    ids=["square", "product", "choice"],
+)
+def test_a_function_that_is_not_linear_has_no_transpose(function):
+    with pytest.raises(TypeError, match="only a linear function has a transpose.*take its vjp"):
+        jx.linear_transpose(function, jnp.ones(2))(function(jnp.ones(2)))
