@@ -48,9 +48,6 @@ _UNIMPORTANT_IN_LOOPS = 32
 _MANY = 2**17
 """From so many elements on, exponentials take a tenth longer."""
 
-_TURNED = 2**14
-"""Up to so many elements, a transposed copy takes as long as starting it."""
-
 _SHORT_ROWS = range(9, 33)
 """Rows of an elementwise operation that LLVM would write out, element by element."""
 
@@ -172,7 +169,7 @@ def _loses(eqn: Eqn, in_loop: bool, multiplied: Set[object]) -> bool:
         return not in_loop
     keeps_rows = eqn.params["permutation"][-1] == len(shape) - 1
     free = eqn.outvars[0] in multiplied or eqn.invars[0] in multiplied
-    return not (in_loop or keeps_rows or free or prod(shape) <= _TURNED)
+    return not (in_loop or keeps_rows or free)
 
 
 def _reduction_loses(eqn: Eqn, in_loop: bool) -> bool:
