@@ -36,6 +36,7 @@ from jxkernel.primitives.elementwise.formula import Formula, Scope
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.vectorized import (
     cosine,
+    hyperbolic_sine,
     inverse_cosine,
     inverse_sine,
     point_angle,
@@ -369,7 +370,7 @@ def _sinh_lower(context: Any, x: Any) -> Any:
 sinh_p = unary(
     "sinh",
     INEXACT,
-    lower=_sinh_lower,
+    lower=vectorized(hyperbolic_sine, _sinh_lower),
     reference=np.sinh,
     jvp=lambda t, x, y: mul(t, cosh(x)),
 )
