@@ -47,6 +47,9 @@ def _neighbours(coordinate: Any, size: int, order: int, mode: str) -> list[tuple
     if order == 0:
         # Half-way between two, and half-way between their images, SciPy takes the second.
         nearest = jnp.floor(_folded(coordinate, size, mode) + 0.5)
+        if mode == "constant":
+            # As far before the first element as half-way, the constant is, as it is after the last.
+            nearest = jnp.where(coordinate == -0.5, -1, nearest)
         return [(nearest.astype("int32"), jnp.ones_like(coordinate))]
     low = jnp.floor(coordinate)
     share = coordinate - low

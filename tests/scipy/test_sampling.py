@@ -151,3 +151,10 @@ def test_half_way_between_two_places_the_nearest_is_the_second():
     wanted = scipy.ndimage.map_coordinates(np.arange(4.0), [places], order=0)
     found = ndimage.map_coordinates(jnp.arange(4.0), [places], order=0)
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_half_way_to_the_ends_lies_the_constant():
+    places = np.array([-1.0, -0.5, 2.5, 3.0])
+    wanted = scipy.ndimage.map_coordinates(np.arange(1.0, 4.0), [places], order=0, cval=-1)
+    found = ndimage.map_coordinates(jnp.arange(1.0, 4.0), [places], order=0, cval=-1)
+    np.testing.assert_array_equal(found, wanted)
