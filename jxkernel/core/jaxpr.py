@@ -18,7 +18,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.key_data import numbers_of
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
-from jxkernel.core.widths import AS_IT_IS, at_width, may_be_mixed
+from jxkernel.core.widths import at_width, may_be_mixed
 from jxkernel.records import record
 from jxkernel.source import SourceInfo
 
@@ -123,8 +123,6 @@ class Eqn:
 
     def at_width(self) -> AbstractContextManager[Any]:
         """Return the block in which rules are applied to it: 64 bits are on where it has them."""
-        if not may_be_mixed():
-            return AS_IT_IS
         return at_width([atom.aval for atom in (*self.invars, *self.outvars)])
 
     def replace(self, **parts: Any) -> Eqn:

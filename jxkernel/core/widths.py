@@ -7,18 +7,17 @@ applied with 64 bits on where a value has them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from jxkernel.config import enable_x64
-from jxkernel.core.avals import ShapedArray, abstractify
+from jxkernel.core.avals import ShapedArray
 from jxkernel.dtypes.canonical import is_wide
 
-__all__ = ["AS_IT_IS", "any_wide", "at_width", "at_width_of", "may_be_mixed"]
+__all__ = ["any_wide", "at_width", "may_be_mixed"]
 
-AS_IT_IS: AbstractContextManager[Any] = nullcontext()
-"""The block in which the settings are those of outside."""
+_AS_IT_IS: AbstractContextManager[Any] = nullcontext()
 
 
 def may_be_mixed() -> bool:
@@ -33,9 +32,4 @@ def any_wide(avals: Iterable[ShapedArray]) -> bool:
 
 def at_width(avals: Iterable[ShapedArray]) -> AbstractContextManager[Any]:
     """Return the block in which a rule for values of these types is applied."""
-    return enable_x64(True) if may_be_mixed() and any_wide(avals) else AS_IT_IS
-
-
-def at_width_of(values: Sequence[Any]) -> AbstractContextManager[Any]:
-    """Return the block in which a rule for these values is applied."""
-    return at_width(map(abstractify, values)) if may_be_mixed() else AS_IT_IS
+    return enable_x64(True) if may_be_mixed() and any_wide(avals) else _AS_IT_IS

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jxkernel.config import enable_x64
 from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.axes import Axis, extend_axes
 from jxkernel.core.explicit_sharding import explicit_sharding_of
@@ -16,7 +17,7 @@ from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr, names_in
 from jxkernel.core.leaks import check_leaks
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import Trace, Tracer, state, swap_current
-from jxkernel.core.widths import at_width_of
+from jxkernel.core.widths import any_wide
 from jxkernel.primitives.shape.broadcast import batch_to_front
 from jxkernel.primitives.shape.transpose import move_axis
 from jxkernel.primitives.sharding.constraints import reshard_like
@@ -80,6 +81,9 @@ class BatchTrace(Trace):
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply the batch rule, or pass unbatched work to the trace below."""
+        if enable_x64.seen and not enable_x64.value and any_wide(map(abstractify, args)):
+            with enable_x64(True):
+                return self.process(primitive, args, params)
         values: list[Any] = []
         dims: list[int | None] = []
         batched = False
@@ -95,8 +99,7 @@ class BatchTrace(Trace):
         try:
             if not batched and not self._named_by(primitive, params):
                 return self.parent.process(primitive, tuple(values), params)
-            with at_width_of(values):
-                out, out_dims = primitive.rule("batch")(self.axis, values, dims, **params)
+            out, out_dims = primitive.rule("batch")(self.axis, values, dims, **params)
         finally:
             swap_current(previous)
         if primitive.multiple_results:

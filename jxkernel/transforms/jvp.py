@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jxkernel.config import enable_x64
 from jxkernel.core.avals import abstractify
 from jxkernel.core.jaxpr import ClosedJaxpr, eval_jaxpr
 from jxkernel.core.leaks import check_leaks
@@ -22,7 +23,7 @@ from jxkernel.core.trace import (
     state,
     swap_current,
 )
-from jxkernel.core.widths import at_width_of
+from jxkernel.core.widths import any_wide
 from jxkernel.core.zeros import Zero
 from jxkernel.errors import (
     ConcretizationTypeError,
@@ -83,6 +84,9 @@ class JvpTrace(Trace):
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply the JVP rule, or pass work without tangents to the trace below."""
+        if enable_x64.seen and not enable_x64.value and any_wide(map(abstractify, args)):
+            with enable_x64(True):
+                return self.process(primitive, args, params)
         primals: list[Any] = []
         tangents: list[Any] = []
         active = False
@@ -102,8 +106,7 @@ class JvpTrace(Trace):
                 Zero.tangent_of(primal) if tangent is None else tangent
                 for primal, tangent in zip(primals, tangents, strict=True)
             ]
-            with at_width_of(primals):
-                out, tangent_out = primitive.rule("jvp")(primals, full, **params)
+            out, tangent_out = primitive.rule("jvp")(primals, full, **params)
             if state.tracked:
                 tangent_out = _varying_alike(primitive, out, tangent_out)
         finally:

@@ -19,6 +19,7 @@ from jxkernel.core.axes import putting_off
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, eval_jaxpr
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.trace import state
+from jxkernel.core.widths import may_be_mixed
 from jxkernel.core.zeros import UndefinedPrimal, Zero, is_linear
 from jxkernel.errors import ShardingTypeError
 from jxkernel.primitives.collective.varying import vary_like
@@ -73,12 +74,16 @@ def backward(
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         if type(atom) is Var:
             _accumulate(cts, atom, vary_like(ct, atom.aval) if state.tracked else ct)
+    mixed = may_be_mixed()
     outer, outwards = state.replayed_source, state.transposing
     state.transposing = True
     try:
         for eqn in reversed(pending):
             state.replayed_source = turned_back(eqn.source or outer)
-            with eqn.at_width():
+            if mixed:
+                with eqn.at_width():
+                    _transpose_equation(eqn, known, linear, cts)
+            else:
                 _transpose_equation(eqn, known, linear, cts)
     finally:
         state.replayed_source = outer
