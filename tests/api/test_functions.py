@@ -248,5 +248,5 @@ def test_any_cotangent_of_an_integer_is_zero():
     ids=["square", "product", "choice"],
 )
 def test_a_function_that_is_not_linear_has_no_transpose(function):
-    with pytest.raises(TypeError, match="only a linear function has a transpose.*take its vjp"):
+    with pytest.raises(TypeError, match=r"only a linear function has a transpose.*take its vjp"):
         jx.linear_transpose(function, jnp.ones(2))(function(jnp.ones(2)))
