@@ -166,6 +166,11 @@ VALUES = {
         # -sqrt(15 / 8 pi) sin(theta) cos(theta), of the magnitude of the sine.
         [-math.sqrt(15 / 8 / math.pi) * math.sin(0.5) * math.cos(0.5)],
     ),
+    "booleans divided by zero, rounded down": (
+        lambda: jnp.array([True, False]) // -0.0,
+        "float32",
+        [-np.inf, np.nan],
+    ),
 }
 
 

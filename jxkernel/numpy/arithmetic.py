@@ -215,7 +215,8 @@ def _floating_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     """Return the quotient rounded down, exact to the last bit, and the rest of y's sign.
 
     The rest of the division toward zero is exact; where its sign is not y's, one y is moved
-    from the quotient to it.  By zero there is no rest, and the quotient is that of ``divide``.
+    from the quotient to it.  By zero there is no rest, and the quotient is that of the sign of x:
+    XLA makes a product with 1/y of the quotient of booleans, in which 0 times infinity is 0.
     """
     rest = ops.rem(x, y)
     quotient = ops.div(select(eq(y, 0), x, ops.sub(x, rest)), y)
@@ -223,7 +224,7 @@ def _floating_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     rest = select(moved, ops.add(rest, y), rest)
     quotient = select(moved, ops.sub(quotient, 1), quotient)
     quotient = rounded(quotient, RoundingMethod.TO_NEAREST_EVEN)
-    return select(eq(y, 0), stop_gradient(ops.div(x, y)), quotient), rest
+    return select(eq(y, 0), stop_gradient(ops.div(sign_of(x), y)), quotient), rest
 
 
 def _remainder(x: Any, y: Any) -> Any:
