@@ -171,6 +171,11 @@ VALUES = {
         "float32",
         [-np.inf, np.nan],
     ),
+    "a number below the range": (
+        lambda: lax.full((1,), np.float32(-1.5), "uint32"),
+        "uint32",
+        [0],
+    ),
 }
 
 

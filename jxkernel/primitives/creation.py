@@ -154,7 +154,10 @@ def _scalar_of(value: Any, dtype: DType) -> Any:
     if isinstance(dtype, dtypes.ExtendedDType):
         return value if isinstance(value, ExtendedArray) else dtype.scalar(value)
     wanted = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
-    if is_array(value) or (type(value) is float and wanted in dtypes.INTEGRAL):
+    # Numbers with a fraction become the nearest integers, as those of arrays do.
+    numbers = isinstance(value, float | np.generic | np.ndarray)
+    floating = numbers and dtypes.dtype(value) in dtypes.FLOATING
+    if is_array(value) or (floating and wanted in dtypes.INTEGRAL):
         return convert_element_type(value, wanted)
     if isinstance(value, np.generic | np.ndarray):
         return value.astype(wanted)[()]
