@@ -176,6 +176,16 @@ VALUES = {
         "uint32",
         [0],
     ),
+    "poch of large numbers, and at a pole": (
+        lambda: special.poch(jnp.array([1e10, 1.5]), -1.5) * 1e15,
+        "float32",
+        [1.0, np.inf],
+    ),
+    "the slope of poch of large numbers": (
+        lambda: jx.grad(special.poch)(1e8, 2.0) / 2e8,
+        "float32",
+        1.0,
+    ),
 }
 
 

@@ -432,25 +432,60 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     return computed("comb", compute, N, k, weakly=True)
 
 
+def _log_gamma_rise(z: Any, m: Any) -> Any:
+    """Return log |Γ(z + m)| - log |Γ(z)|.
+
+    Of large arguments, whose logarithms would cancel, it is (z - 1/2) log(1 + m/z) + m log(z + m)
+    - m and the difference of the remainders of Stirling's series.
+    """
+    top = z + m
+    large, direct = _both_large(z, m), ops.lgamma(top) - ops.lgamma(z)
+    z, m, top = jnp.where(large, z, 10), jnp.where(large, m, 0), jnp.where(large, top, 10)
+    value = (z - 0.5) * jnp.log1p(m / z) + m * (jnp.log(top) - 1)
+    return jnp.where(large, value + stirling_remainder(top) - stirling_remainder(z), direct)
+
+
+def _digamma_rise(z: Any, m: Any) -> Any:
+    """Return ψ(z + m) - ψ(z), for large ones by the derivative of Stirling's series."""
+    top = z + m
+    large, direct = _both_large(z, m), ops.digamma(top) - ops.digamma(z)
+    z, m, top = jnp.where(large, z, 10), jnp.where(large, m, 0), jnp.where(large, top, 10)
+    value = jnp.log1p(m / z) + m / z / (2 * top)
+    return jnp.where(large, value + _digamma_remainder(top) - _digamma_remainder(z), direct)
+
+
+def _both_large(z: Any, m: Any) -> Any:
+    return (z >= 10) & (z + m >= 10) & (z + m < np.inf)
+
+
+def _digamma_remainder(a: Any) -> Any:
+    """Return what log a - 1/(2a) leaves of ψ(a), for a ≥ 10: -Σ B₂ₖ / (2k a²ᵏ)."""
+    square = 1 / (a * a)
+    rest = jnp.zeros_like(a)
+    for k, coefficient in reversed(list(enumerate(_STIRLING[:6]))):
+        rest = (rest - (2 * k + 1) * coefficient) * square
+    return rest
+
+
 @custom_jvp
 def _poch(z: Any, m: Any) -> Any:
-    """Return Γ(z + m) / Γ(z), which is 0 where only the divisor has a pole."""
+    """Return Γ(z + m) / Γ(z): 0 where only the divisor has a pole, inf where it has none."""
     below = (z <= 0) & (z == jnp.floor(z))
     above = (z + m <= 0) & (z + m == jnp.floor(z + m))
-    safe, top = jnp.where(below, 1, z), jnp.where(above, 1, z + m)
-    ratio = _gammasgn(safe) * _gammasgn(top) * jnp.exp(ops.lgamma(top) - ops.lgamma(safe))
+    safe, rise = jnp.where(below, 1, z), jnp.where(above, 0, m)
+    ratio = _gammasgn(safe) * _gammasgn(safe + rise) * jnp.exp(_log_gamma_rise(safe, rise))
+    ratio = jnp.where(z == np.inf, jnp.where(m < 0, 0, z + m), ratio)
     # Both poles: (z)ₘ = (-1)ᵐ Γ(1 - z) / Γ(1 - z - m) for a natural m.
-    mirrored = jnp.exp(
-        ops.lgamma(jnp.where(below, 1 - z, 1)) - ops.lgamma(jnp.where(above, 1 - z - m, 1))
-    )
+    both = below & above
+    mirrored = jnp.exp(-_log_gamma_rise(jnp.where(both, 1 - z, 1), jnp.where(both, -m, 0)))
     odd = m - 2 * jnp.floor(m / 2) == 1
-    both = jnp.where(odd, -mirrored, mirrored)
-    value = jnp.where(below, jnp.where(above, both, 0), jnp.where(above, np.nan, ratio))
+    mirrored = jnp.where(odd, -mirrored, mirrored)
+    value = jnp.where(below, jnp.where(above, mirrored, 0), jnp.where(above, np.inf, ratio))
     return jnp.where(m == 0, 1, value)
 
 
 _poch.defjvps(
-    lambda t, y, z, m: t * y * (ops.digamma(z + m) - ops.digamma(z)),
+    lambda t, y, z, m: t * y * _digamma_rise(z, m),
     lambda t, y, z, m: t * y * ops.digamma(z + m),
 )
 
@@ -463,7 +498,8 @@ def poch(z: ArrayLike, m: ArrayLike) -> Any:
       z: a real array; integers become floating.
       m: another.
 
-    Differentiable in both away from the poles.  Source: DLMF 5.2.5.
+    Differentiable in both away from the poles: infinity at those of Γ(z + m), as in SciPy.
+    Sources: DLMF 5.2.5, 5.11.1.
 
     >>> from jxkernel.scipy import special
     >>> special.poch(2.0, 3.0).round(3)
