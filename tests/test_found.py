@@ -15,6 +15,7 @@ from jxkernel import lax
 from jxkernel.errors import ConcretizationTypeError, TracerArrayConversionError
 from jxkernel.scipy import signal, special
 from jxkernel.scipy.sparse import linalg
+from jxkernel.scipy.stats import gaussian_kde
 
 ONES = np.ones(2, np.float32)
 
@@ -186,6 +187,7 @@ VALUES = {
         "float32",
         1.0,
     ),
+    "a density of equal samples": (lambda: gaussian_kde(ONES).inv_cov, "float32", [[np.inf]]),
 }
 
 

@@ -25,6 +25,8 @@ def _covariance(dataset: Any, weights: Any, factor: Any) -> tuple[Any, Any]:
     centered = dataset - mean
     covariance = (centered * weights) @ centered.T / (1 - (weights * weights).sum())
     covariance = covariance * factor**2
+    if covariance.shape == (1, 1):
+        return covariance, 1 / covariance
     lower = cholesky(covariance)
     eye = jnp.eye(lower.shape[0], dtype=lower.dtype)
     half = triangular_solve(lower, eye, left_side=True, lower=True)
