@@ -338,6 +338,14 @@ REFUSED = {
     "masked elements in a list": (lambda: jnp.array(list(MASKED)), "have no mask"),
     "a masked element": (lambda: jnp.sin(MASKED[1]), "have no mask"),
     "masked elements as columns": (lambda: jnp.column_stack(MASKED), "have no mask"),
+    "an axis that is none": (
+        lambda: lax.psum_scatter(1, (), scatter_dimension=[]),
+        "got scatter_dimension=.* takes whole numbers",
+    ),
+    "several numbers to fill with": (
+        lambda: jnp.compress(ONES, ONES, fill_value=np.ones(0)),
+        r"fill_value is one number, got shape \(0,\)",
+    ),
     "masked elements beside arrays": (lambda: jnp.array([jnp.ones(2), MASKED]), "have no mask"),
 }
 

@@ -81,9 +81,13 @@ def static_fill(value: Any) -> Any:
 
     Raises:
       TracerArrayConversionError: it is traced: it is part of the program.
+      ValueError: it is no single number.
     """
-    number = value if isinstance(value, (int, float, complex)) else np.asarray(value).item()
-    return number if number == number else None
+    if not isinstance(value, (int, float, complex)):
+        if np.size(value) != 1:
+            raise ValueError(f"fill_value is one number, got shape {np.shape(value)}")
+        value = np.asarray(value).item()
+    return value if value == value else None
 
 
 @fused(
@@ -138,7 +142,8 @@ def _nothing(x: Any, found: "Addresses") -> Any:
     shape = list(found.shape)
     for place in found.new:
         shape.insert(place, 1)
-    return broadcast_in_dim(scalar_of(dtype_of(x), 0), tuple(shape), ())
+    made = broadcast_in_dim(scalar_of(dtype_of(x), 0), tuple(shape), ())
+    return cast(made, dtype_of(x), dtypes.is_weakly_typed(x))
 
 
 # ---------------------------------------------------------------- slices and single positions

@@ -13,6 +13,7 @@ from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.primitives.arguments import canonical_axis
 from jxkernel.primitives.collective.leaves import map_elements, map_numbers
 from jxkernel.primitives.collective.lowering import (
     lower_all_gather,
@@ -48,12 +49,6 @@ __all__ = [
     "psum_scatter",
     "reduce_scatter_p",
 ]
-
-
-def normal_axis(name: str, axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise ValueError(f"{name}: axis {axis} is out of range for an array of rank {rank}")
-    return axis % rank
 
 
 def speaks_over(axis: Axis, names: tuple[Any, ...]) -> bool:
@@ -303,7 +298,7 @@ def all_gather(
     count = len(groups[0]) if groups else size
 
     def gathered(leaf: Any, rank: int) -> Any:
-        at = normal_axis("all_gather", axis, rank + (not tiled))
+        at = canonical_axis("all_gather", axis, rank + (not tiled))
         varying = vary(leaf, names)
         if to != "varying" and groups is None and tracked_names(names) == names:
             one = _bind_gather(varying, names, count, at, tiled, to=all_gather_invariant_p)
@@ -461,7 +456,7 @@ def psum_scatter(
     count = len(groups[0]) if groups else size
 
     def scattered(leaf: Any) -> Any:
-        at = normal_axis("psum_scatter", scatter_dimension, rank_of(leaf))
+        at = canonical_axis("psum_scatter", scatter_dimension, rank_of(leaf), "scatter_dimension")
         check_divides("psum_scatter", shape_of(leaf), at, count, tiled)
         return _bind_scatter(own_shares(leaf, names), names, count, at, tiled, groups)
 

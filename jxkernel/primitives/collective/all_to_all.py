@@ -11,12 +11,12 @@ from jxkernel.core.avals import ShapedArray, abstractify, shape_of
 from jxkernel.core.axes import Axis
 from jxkernel.core.primitive import Primitive
 from jxkernel.core.zeros import UndefinedPrimal, Zero
+from jxkernel.primitives.arguments import canonical_axis
 from jxkernel.primitives.collective.all_gather import (
     check_divides,
     divide_axis,
     group_rows,
     merge_axes,
-    normal_axis,
     speaks_over,
 )
 from jxkernel.primitives.collective.leaves import map_elements
@@ -206,8 +206,8 @@ def all_to_all(
     count = len(groups[0]) if groups else size
 
     def exchanged(leaf: Any, rank: int) -> Any:
-        split = normal_axis("all_to_all", split_axis, rank)
-        joined = normal_axis("all_to_all", concat_axis, rank)
+        split = canonical_axis("all_to_all", split_axis, rank, "split_axis")
+        joined = canonical_axis("all_to_all", concat_axis, rank, "concat_axis")
         check_divides("all_to_all", shape_of(leaf), split, count, tiled)
         return all_to_all_p.bind(
             vary(leaf, names),
