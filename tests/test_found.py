@@ -246,8 +246,14 @@ FACTS = {
     ),
     "x64 inside a derivative": (lambda: _gradient_inside_x64(), [1.0, 1.0]),
     "traced k of eye": (lambda: jx.jit(lambda k: jnp.eye(2, k=k))(1).tolist(), [[0, 1], [0, 0]]),
+    "weak zeros of another size": (lambda: jnp.resize(WEAK, 2).weak_type, True),
+    "weak numbers at no positions": (lambda: WEAK[[], None].weak_type, True),
+    "degrees of a weak number": (lambda: jnp.angle(1j, deg=True).weak_type, True),
     "traced ddof": (lambda: float(jx.jit(lambda k: jnp.std(jnp.arange(3.0), ddof=k))(1)), 1.0),
 }
+
+
+WEAK = jnp.sin(1) + jnp.zeros(0, int)
 
 
 class _Twice:

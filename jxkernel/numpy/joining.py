@@ -420,5 +420,5 @@ def resize(a: ArrayLike, new_shape: Any) -> Any:
     flat = ravel(a)
     wanted, given = prod(sizes), flat.size
     if not given:
-        return zeros(sizes, flat.dtype)
+        return cast(zeros(sizes, flat.dtype), flat.dtype, flat.weak_type)
     return reshape(tile(flat, -(-wanted // given))[:wanted], sizes)

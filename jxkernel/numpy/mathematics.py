@@ -621,11 +621,13 @@ def angle(z: ArrayLike, deg: bool = False) -> Any:
     Array([  0.,  90., 180.], dtype=float32)
     """
     aval = argument_aval("angle", z)
-    # The angle of integers and of real numbers, and degrees, are strongly typed.
+    # The angles of integers and of real numbers, and degrees of arrays, are strongly typed.
     weak = aval.dtype in dtypes.COMPLEX or (aval.dtype in dtypes.FLOATING and aval.ndim > 0)
     z = cast(z, ruled_dtype("angle", default_inexact_dtype, aval.dtype), weak and aval.weak_type)
     result = trigonometric.atan2(_imag(z), _real(z))
-    return mul(cast(result, dtype_of(result)), 180 / pi) if deg else result
+    if not deg:
+        return result
+    return mul(cast(result, dtype_of(result)) if aval.ndim else result, 180 / pi)
 
 
 # ---------------------------------------------------------------- fractions
