@@ -187,6 +187,11 @@ VALUES = {
         "float32",
         1.0,
     ),
+    "betaln of a negative number beside a large one": (
+        lambda: special.betaln(jnp.array([-1.25, -1e-3]), jnp.array([1e10, 1e6])),
+        "float32",
+        [30.148745423521922, 6.9221488275724926],
+    ),
     "a density of equal samples": (lambda: gaussian_kde(ONES).inv_cov, "float32", [[np.inf]]),
 }
 

@@ -245,17 +245,17 @@ def _betaln(a: Any, b: Any) -> Any:
     """Return log B with the remainders of Stirling's series where log Γ's would cancel."""
     small, large = jnp.minimum(a, b), jnp.maximum(a, b)
     direct = ops.lgamma(small) + (ops.lgamma(large) - ops.lgamma(small + large))
-    apart = large >= 10
+    apart = (large >= 10) & (small + large >= 10) & (small != 0)
     safe = jnp.where(apart, large, 10)
-    beside = jnp.where(apart & (small > 0), small, 1)
+    beside = jnp.where(apart, small, 1)
     total = safe + beside
     # log Γ(b) - log Γ(a + b) = -(b - 1/2) log(1 + a/b) - a log(a + b) + a + remainders.
     change = stirling_remainder(safe) - stirling_remainder(total)
     # Where a/b is nothing beside 1, the first of them is a: the quotient may be subnormal.
-    apart_far = beside < safe * epsilon(safe)
+    apart_far = abs(beside) < safe * epsilon(safe)
     near = jnp.where(apart_far, beside, (safe - 0.5) * jnp.log1p(beside / safe))
     ratio = beside - near - beside * jnp.log(total) + change
-    value = jnp.where(apart & (small > 0), ops.lgamma(beside) + ratio, direct)
+    value = jnp.where(apart, ops.lgamma(beside) + ratio, direct)
     return jnp.where((small == 0) & (large >= 0), np.inf, value)
 
 
