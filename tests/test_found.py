@@ -349,6 +349,11 @@ REFUSED = {
     "masked elements in a list": (lambda: jnp.array(list(MASKED)), "have no mask"),
     "a masked element": (lambda: jnp.sin(MASKED[1]), "have no mask"),
     "masked elements as columns": (lambda: jnp.column_stack(MASKED), "have no mask"),
+    "an array of objects": (
+        lambda: jx.linearize(lambda x: x, np.array(object)),
+        "cannot have the dtype object",
+    ),
+    "an array of texts, compiled": (lambda: jx.jit(abs)(np.array(["a"])), "dtype='<U1'"),
     "an axis that is none": (
         lambda: lax.psum_scatter(1, (), scatter_dimension=[]),
         "got scatter_dimension=.* takes whole numbers",

@@ -40,7 +40,7 @@ CALLS = {
     "a function for a number": (lambda: lax.mul(X, jnp.sin), "of type jxkernel.PjitFunction"),
     "strings for numbers": (
         traced(lambda x: jnp.add(x, STRINGS)),
-        "Arrays cannot have the dtype str32",
+        "add takes arrays and numbers, got array(['a']",
     ),
     "a backend": (lambda: jx.device_count(X), "a backend is named by a platform"),
     "an alias": (lambda: jx.alias(2), "alias takes a name such as 'jax', got 2"),

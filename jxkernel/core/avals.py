@@ -334,7 +334,8 @@ def abstractify(value: Any) -> ShapedArray:
     """Return the aval of an array, a NumPy value, a Python scalar or a tracer.
 
     Raises:
-      TypeError: the value is none of these, or its bytes are in another machine's order.
+      TypeError: the value is none of these, or of a dtype that no array has, or its bytes are in
+        another machine's order.
       ValueError: it is a masked array.
     """
     kind = type_of(value)
@@ -405,6 +406,7 @@ def array_of(value: Any) -> Any:
 def _abstract_numpy(value: Any) -> ShapedArray:
     if not value.dtype.isnative:
         raise ByteOrderError(value.dtype.str)
+    dtypes.check_valid_dtype(value.dtype)
     return ShapedArray(value.shape, dtypes.canonicalize_dtype(value.dtype))
 
 
