@@ -253,6 +253,10 @@ FACTS = {
     "traced k of eye": (lambda: jx.jit(lambda k: jnp.eye(2, k=k))(1).tolist(), [[0, 1], [0, 0]]),
     "weak zeros of another size": (lambda: jnp.resize(WEAK, 2).weak_type, True),
     "weak numbers at no positions": (lambda: WEAK[[], None].weak_type, True),
+    "the determinant of a weak number": (
+        lambda: jnp.linalg.det(jnp.ones((1, 1), bool) + 1).weak_type,
+        False,
+    ),
     "degrees of a weak number": (lambda: jnp.angle(1j, deg=True).weak_type, True),
     "traced ddof": (lambda: float(jx.jit(lambda k: jnp.std(jnp.arange(3.0), ddof=k))(1)), 1.0),
 }

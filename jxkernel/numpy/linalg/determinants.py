@@ -41,7 +41,7 @@ def _written_out(x: Any) -> Any:
     if n == 0:
         return ones(np.shape(x)[:-2], x.dtype)
     if n == 1:
-        return e[0][0]
+        return cast(e[0][0], x.dtype)
     if n == 2:
         return e[0][0] * e[1][1] - e[0][1] * e[1][0]
     return (
