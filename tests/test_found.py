@@ -253,6 +253,7 @@ FACTS = {
     "traced k of eye": (lambda: jx.jit(lambda k: jnp.eye(2, k=k))(1).tolist(), [[0, 1], [0, 0]]),
     "weak zeros of another size": (lambda: jnp.resize(WEAK, 2).weak_type, True),
     "weak numbers at no positions": (lambda: WEAK[[], None].weak_type, True),
+    "accumulated weak numbers": (lambda: jnp.maximum.accumulate(WEAK).weak_type, False),
     "the determinant of a weak number": (
         lambda: jnp.linalg.det(jnp.ones((1, 1), bool) + 1).weak_type,
         False,

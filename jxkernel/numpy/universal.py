@@ -250,7 +250,7 @@ class ufunc(metaclass=_Universal):
             return self._methods["accumulate"](a, place, dtype=dtype)
         lines = moveaxis(self._converted("accumulate", a, dtype), place, 0)
         if not lines.shape[0]:
-            return moveaxis(lines, 0, place)
+            return moveaxis(cast(lines, lines.dtype), 0, place)
         first = lines[:1].astype(self._call(lines[0], lines[0]).dtype)
 
         def step(carry: Any, part: Any) -> tuple[Any, Any]:
