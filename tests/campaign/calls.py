@@ -41,6 +41,9 @@ EFFECTS_TOO = (
     "get_include",
     "guard",
     "info",
+    # What these set stays, and no later program is the same.
+    "set_mesh",
+    "user_context",
 )
 
 ARRAYS = (

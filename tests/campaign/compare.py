@@ -1,6 +1,7 @@
 """What it means that two libraries gave the same."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -35,8 +36,12 @@ INTERNAL = (
 def array(leaf: Leaf) -> Any:
     """Return the elements of a leaf that has some."""
     assert leaf.data is not None
-    dtype = np.dtype(getattr(ml_dtypes, leaf.dtype, leaf.dtype))
-    return np.frombuffer(leaf.data, dtype).reshape(leaf.shape)
+    return np.frombuffer(leaf.data, dtype_of(leaf)).reshape(leaf.shape)
+
+
+def dtype_of(leaf: Leaf) -> np.dtype[Any]:
+    """Return the dtype of a leaf that is an array, or the type of one."""
+    return np.dtype(getattr(ml_dtypes, leaf.dtype, leaf.dtype))
 
 
 def _close(ours: Any, theirs: Any, factor: float) -> bool:
@@ -73,8 +78,8 @@ def difference(ours: Answer, theirs: Answer, nudged: Answer | None = None) -> st
     Args:
       ours: what this library gave.
       theirs: what the other one gave.
-      nudged: what it gives for arguments that are moved by a rounding; a value which that changes
-        as much as the answers differ says nothing.
+      nudged: what it gives where all is moved by a rounding; a value which that changes as much as
+        the answers differ says nothing, nor does what is computed after it.
     """
     return differing(ours, theirs, nudged)[0]
 
@@ -91,8 +96,20 @@ def differing(ours: Answer, theirs: Answer, nudged: Answer | None = None) -> tup
     found = [_leaf(a, b) for a, b in pairs]
     if nudged is not None and len(nudged.leaves) == len(found):
         moved = [_leaf(a, b) for a, b in zip(nudged.leaves, theirs.leaves, strict=True)]
-        found = ["" if k == m == "value" else k for k, m in zip(found, moved, strict=True)]
+        found = _said(ours.leaves, found, moved)
     return next(((kind, n) for n, kind in enumerate(found) if kind), ("", -1))
+
+
+def _said(leaves: Sequence[Leaf], found: Sequence[str], moved: Sequence[str]) -> list[str]:
+    """Return the differences without values that a rounding moves, and what follows from them."""
+    shaky: set[str] = set()
+    said = []
+    for leaf, kind, move in zip(leaves, found, moved, strict=True):
+        call = leaf.path.rpartition("[")[0]
+        if kind == move == "value":
+            shaky.add(call)
+        said.append("" if kind == "value" and call in shaky else kind)
+    return said
 
 
 def elements(ours: Leaf, theirs: Leaf) -> tuple[Any, Any]:

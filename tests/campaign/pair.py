@@ -1,6 +1,6 @@
 """Both libraries at once: what they answer to the same programs, and where they differ."""
 
-import re
+import ast
 from collections.abc import Sequence
 from typing import Self
 
@@ -29,13 +29,22 @@ def shown(answer: Answer) -> str:
     return "; ".join(leaf.strip() for leaf in leaves)[:300]
 
 
-def _nudged(source: str) -> str:
-    """Return a program whose function moves its arguments by a rounding."""
-    head = re.search(r"\ndef f\((.*?)\):\n", f"\n{source}")
-    if head is None or not head[1]:
-        return source
-    moved = "".join(f"    {name} = nudged({name})\n" for name in head[1].split(", "))
-    return f"\n{source}".replace(head[0], f"{head[0]}{moved}", 1)[1:]
+def nudged(source: str) -> str:
+    """Return a program whose function moves its arguments, and what it computes, by a rounding."""
+    tree = ast.parse(source)
+    for function in (f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == "f"):
+        names = [argument.arg for argument in function.args.args]
+        body = [_moved(name) for name in names]
+        for statement in function.body:
+            body.append(statement)
+            if isinstance(statement, ast.Assign):
+                body.append(_moved(ast.unparse(statement.targets[0])))
+        function.body = body
+    return ast.unparse(tree)
+
+
+def _moved(name: str) -> ast.stmt:
+    return ast.parse(f"{name} = nudged({name})").body[0]
 
 
 class Pair:
@@ -77,15 +86,15 @@ class Pair:
                 continue
             kind, place = differing(ours, theirs)
             if kind == "value":
-                kind, place = differing(ours, theirs, self._theirs.ask(_nudged(source)))
+                kind, place = differing(ours, theirs, self._theirs.ask(nudged(source)))
             if kind and meant(kind, source, ours, theirs, place):
                 kind = ""
             found.append(kind or unclean(ours))
         return found
 
     def steady(self, source: str, theirs: Answer) -> bool:
-        """Say whether a rounding of the arguments changes nothing that could be told."""
-        return not difference(self._theirs.ask(_nudged(source)), theirs)
+        """Say whether roundings on the way change nothing that could be told."""
+        return not difference(self._theirs.ask(nudged(source)), theirs)
 
     def small(self, source: str, kind: str) -> str:
         """Return a program as small as it can be made while the libraries differ likewise."""

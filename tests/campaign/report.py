@@ -17,8 +17,8 @@ there is an error. What differs is made as small as it can be and put on record.
 indexing of all forms, sorts, reductions, convolutions, linear algebra, random draws, densities,
 loops, branches, references, rules of their own and transforms nested to depth 4; arguments have
 every dtype and layout, edges of floats and integers among their elements, and no elements at all.
-Values are compared by `tests/tolerances.py`; where a rounding of the arguments changes a result as
-much, it says nothing.
+Values are compared by `tests/tolerances.py`; where a rounding of the arguments, or on the way,
+changes a result as much, it says nothing, nor does what follows from it.
 
 Programs that NumPy runs as well are held to what it gives, in double precision. Calls of the whole
 public API, most of them wrong in one place or another, are run beside them (`call`), and more of

@@ -11,6 +11,7 @@ from tests.campaign.answers import Answer, Leaf
 from tests.campaign.compare import difference, differing, unclean
 from tests.campaign.generate import WAYS, generate
 from tests.campaign.meant import makers, meant
+from tests.campaign.pair import nudged
 from tests.campaign.processes import DIED, Worker
 from tests.campaign.shrink import shrunk
 from tests.campaign.worker import run
@@ -167,6 +168,18 @@ def test_a_difference_is_meant_only_where_the_statement_that_it_comes_from_is():
     later = Answer((zero.leaves[0], *weak.leaves[1:]))
     assert meant("weak", SEVERAL, zero, later)
     assert not meant("weak", SEVERAL, later, zero)
+
+
+def test_what_a_rounding_moves_says_nothing_nor_does_what_follows():
+    ours, theirs, moved = (several(*data) for data in ([X, X, X], [X, Y, Y], [X, Z, Y]))
+    assert differing(ours, theirs) == ("value", 1)
+    assert differing(ours, theirs, moved) == ("", -1)
+    assert differing(ours, theirs, several(X, Y, Z)) == ("value", 1)
+    program = "x = 1\ndef f(x):\n    v1 = jnp.sin(x)\n    return (v1,)\nresult = f(x)"
+    assert nudged(program).count("v1 = nudged(v1)") == nudged(program).count("x = nudged(x)") == 1
+
+
+X, Y, Z = (bytes([n, 0, 0, 0]) for n in range(3))
 
 
 @pytest.mark.parametrize(

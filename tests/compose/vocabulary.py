@@ -159,12 +159,14 @@ def swapped(jax: Any, x: Any) -> Any:
 
 
 def nudged(jax: Any, x: Any) -> Any:
-    """Return an argument with floating elements moved by as little as a rounding moves them.
+    """Return a value with floating elements moved by as little as a rounding moves them.
 
     Subnormal numbers become zero, which they are to some of a CPU's kernels.
     """
-    dtype = jax.numpy.result_type(x)
-    if not jax.numpy.issubdtype(dtype, jax.numpy.inexact):
+    dtype = getattr(x, "dtype", type(x))
+    if dtype not in (float, complex) and not (
+        isinstance(dtype, np.dtype) and jax.numpy.issubdtype(dtype, jax.numpy.inexact)
+    ):
         return x
     return jax.numpy.multiply(x, 1 + 4 * float(jax.numpy.finfo(dtype).eps))
 
