@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.campaign.answers import Answer, Leaf
-from tests.campaign.compare import differing, elements
+from tests.campaign.compare import differing, dtype_of, elements
 
 Leaves = Callable[[Leaf, Leaf], bool]
 """What is true of the first leaf that differs, ours and theirs."""
@@ -80,13 +80,15 @@ def _of(names: str) -> Leaves:
 
 def _wider(a: Leaf, b: Leaf) -> bool:
     """Return whether theirs is floating and has more bits."""
-    return re.sub(r"\D", "", a.dtype)[-2:] < re.sub(r"\D", "", b.dtype) and "float" in b.dtype
+    return dtype_of(a).itemsize < dtype_of(b).itemsize and "float" in b.dtype
 
 
 WEAKLY = (("float32", "float64"), ("complex64", "complex128"))
 """What a number of 32 bits gives beside one that is weak, and beside one that is not."""
 
 NOT_A_NUMBER = _where(lambda a, b: np.isnan(b))
+
+_SUBNORMAL = r"e-(3[89]|4\d|30[89]|3[12]\d)"
 
 _DENSITIES = r"(gamma|gumbel_[lr]|chi2|beta|pareto|gennorm|poisson|binom|t)\.(log)?(pd|pm|cd|s)f\("
 
@@ -110,7 +112,7 @@ TABLE = (
         "refused",
         "What is no function, position, dtype or accuracy is refused where it is given.",
         ours=r"needs a callable|nums(=| is)|got (sig|acc)|takes whole|no dtype|takes True"
-        r"|the size of a slice is",
+        r"|the size of a slice is|fill_value is one number",
     ),
     Meant("refused", "Masked arrays are refused by every function.", ours=r"Arrays have no mask"),
     Meant(
@@ -132,7 +134,7 @@ TABLE = (
     Meant(
         "refused",
         "An option that cannot be hashed is refused, whether the function looks at it or not.",
-        ours=r"^Non-hashable static arguments",
+        ours=r"^Non-hashable static arguments|must be hashable|takes a hashable",
     ),
     Meant(
         "refused",
@@ -152,7 +154,7 @@ TABLE = (
         "value",
         "Special functions have the values that they have in 16 bits, at poles and of large"
         " arguments too.",
-        made=r"poch\(|loggamma\(|expi\(|exp1\(|expn\(",
+        made=r"(poch|loggamma|expi|exp1|expn|\bi[01]|kl_div)\(",
         leaves=NOT_A_NUMBER,
     ),
     Meant(
@@ -197,7 +199,7 @@ TABLE = (
     Meant(
         "shape",
         "A boolean beside an integer adds an axis in front, as in NumPy.",
-        program=r"\[[^\]]*\d, (None, )?(True|False)",
+        program=r"\[[^\]]*(\d, (None, )?|None, )(True|False)",
     ),
     Meant(
         "shape",
@@ -215,7 +217,7 @@ TABLE = (
         "refused",
         "A quantile of a scalar has no axis to keep, as in NumPy.",
         program=r"(percentile|quantile|median)\(.*keepdims=True",
-        ours=r"\brank\b|got shape \(\)",
+        ours=r"\brank\b|shape \(\)",
     ),
     Meant(
         "shape",
@@ -325,6 +327,12 @@ TABLE = (
     ),
     Meant(
         "value",
+        "A complex number is true unless it is 0, as in NumPy (the page of differences).",
+        program=r"bool",
+        made=r"\.at\[[^\n]*\dj",
+    ),
+    Meant(
+        "value",
         "Where x is 0, x log y is 0 for every y: it does not move with y.",
         made=r"(?s)(?=.*(grad|vjp|jvp|linearize|jac|hessian)\().*(xlogy|xlog1py)\(",
         leaves=NOT_A_NUMBER,
@@ -345,7 +353,7 @@ TABLE = (
     Meant(
         "value",
         "Subnormal numbers have parts.",
-        program=r"e-(3[89]|4\d|30[89]|3[12]\d)",
+        program=_SUBNORMAL,
         made=r"frexp\(",
     ),
     Meant(
@@ -395,13 +403,27 @@ TABLE = (
     Meant(
         "value",
         "Subnormal numbers are not zero.",
-        program=r"e-(3[89]|4\d|30[89]|3[12]\d)",
+        program=_SUBNORMAL,
         made=r"norm\(.*ord=0",
+    ),
+    Meant("shape", "Subnormal numbers are not zero.", program=_SUBNORMAL, made=r"trim_zeros\("),
+    Meant(
+        "value",
+        "Subnormal numbers are not zero.",
+        program=_SUBNORMAL,
+        made=r"gammaincc?\(",
+        leaves=NOT_A_NUMBER,
+    ),
+    Meant(
+        "value",
+        "Subnormal numbers have roots (the page of differences), which those that choose look at.",
+        program=rf"(?s)(?=.*{_SUBNORMAL}).*cbrt\(",
+        made=r"[<>]|where\(|select\(",
     ),
     Meant(
         "value",
         "NaN is above all complex numbers, and below them too.",
-        program=r"nan",
+        program=r"nan|inf",
         made=r"\b(a?max|a?min|maximum|minimum)\(",
         leaves=_where(lambda a, b: np.iscomplexobj(a) & np.isnan(a)),
     ),
@@ -415,7 +437,7 @@ TABLE = (
         "value",
         "Derivatives at NaN are NaN where the sign of a number is looked at.",
         program=r"nan|inf",
-        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\babs(olute)?\(",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\b(abs(olute)?|fabs|\w*norm)\(",
         leaves=_where(lambda a, b: np.isnan(a)),
     ),
     Meant(
@@ -427,7 +449,7 @@ TABLE = (
     Meant(
         "value",
         "What is not chosen has no derivative, beside NaN too.",
-        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*(minimum|maximum|\]\.max|\]\.min)\(",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*(minimum|maximum|\]\.max|\]\.min|clip|clamp)\(",
         leaves=_where(lambda a, b: np.isnan(b) & (a == 0)),
     ),
     Meant(
@@ -436,6 +458,12 @@ TABLE = (
         program=r"nan|inf",
         made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\b(a?max|a?min|reduce_max|reduce_min|ptp)\(",
         leaves=_where(lambda a, b: np.isnan(b) & np.isfinite(a)),
+    ),
+    Meant(
+        "value",
+        "A running extreme moves with the first of equal elements, or of NaN (the page of"
+        " differences).",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\bcum(max|min)\(",
     ),
     Meant(
         "value",
@@ -497,7 +525,8 @@ TABLE = (
     Meant(
         "value",
         "The slope of an absolute value is 0 at 0.",
-        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*laplace\.logpdf\(",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\()"
+        r".*(\babs(olute)?|fabs|copysign|norm|laplace\.(log)?pdf)\(",
         leaves=_where(lambda a, b: a == 0),
     ),
     Meant(
@@ -517,7 +546,7 @@ TABLE = (
     Meant(
         "value",
         "What has a limit has it where exponentials overflow, and in 8 bits.",
-        made=r"spence\(|gumbel_[rl]\.logpdf\(|cumlogsumexp\(|trapezoid\(|quantile\(|\bbeta(ln)?\(",
+        made=r"spence\(|gumbel_[rl]\.logpdf\(|cumlogsumexp\(|trapezoid\(|(quantile|percentile|median)\(|\bbeta(ln)?\(",
         leaves=NOT_A_NUMBER,
     ),
     Meant(
@@ -544,7 +573,7 @@ TABLE = (
     Meant(
         "value",
         "What a dtype does not hold becomes the nearest number, of host values as of arrays.",
-        made=r"convert_element_type\(",
+        made=r"convert_element_type\(|\bfull(_like)?\(",
         leaves=_of(r"u?int\d+"),
     ),
     Meant("weak", "Signs of determinants are strong.", made=r"slogdet\(", leaves=_strong),
@@ -642,6 +671,63 @@ TABLE = (
         "An operation gives an array, of a NumPy scalar that stays as it is too.",
         made=r"reshape\(",
     ),
+    Meant(
+        "value",
+        "Products of matrices with infinities are infinite or NaN by the order that they are taken"
+        " in: NumPy's, where it has one.",
+        made=r"(multi_dot|einsum)\(",
+        leaves=_where(lambda a, b: ~np.isfinite(a) & ~np.isfinite(b)),
+    ),
+    Meant(
+        "value",
+        "A power of two of a complex infinity is 0 or infinite, as an exponential is.",
+        made=r"exp2\(",
+        leaves=_where(lambda a, b: np.iscomplexobj(a) & np.isnan(b)),
+    ),
+    Meant(
+        "value",
+        "Products in a determinant of three rows or fewer overflow each for itself (the page of"
+        " differences).",
+        made=r"linalg\.det\(",
+        leaves=_where(lambda a, b: ~np.isfinite(a) & ~np.isfinite(b)),
+    ),
+    Meant(
+        "value",
+        "Zero to a complex power with a positive real part is 0 (the page of differences).",
+        made=r"\*\*|pow(er)?\(",
+        leaves=_where(lambda a, b: np.iscomplexobj(a) & (a == 0) & np.isnan(b)),
+    ),
+    Meant(
+        "value",
+        "A power has the slope 0 where its exponent is 0 (the page of differences).",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*(\*\*|pow(er)?\()",
+        leaves=_where(lambda a, b: np.isnan(b) & np.isfinite(a)),
+    ),
+    Meant(
+        "value",
+        "Probabilities are SciPy's: none of numbers between integers, NaN of invalid parameters.",
+        made=r"(?s)pmf\(.*(arg(max|min|sort|partition)|sort|top_k)\(",
+    ),
+    Meant(
+        "value",
+        "A variance of as many numbers as are taken from their count is NaN, and so is its slope.",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*ddof=",
+        leaves=_where(lambda a, b: np.isnan(a) & (b == 0)),
+    ),
+    Meant(
+        "value",
+        "Which bits a NaN has is nothing to count on.",
+        program=r"nan|inf",
+        made=r"(signbit|copysign)\(",
+    ),
+    Meant("value", "Edges of bins are those of NumPy.", made=r"histogram\w*\("),
+    Meant(
+        "refused",
+        "A name that stands for no axis is refused, of no arrays too.",
+        program=r"lax\.\w+\((\(\)|\[\]|\{\}|None)",
+        ours=r"unbound axis name",
+    ),
+    Meant("refused", "Shards are made by their array.", ours=r"^Shard\.__init__"),
     Meant(
         "array for Token",
         "Tokens are numbers: the order is that of what depends on them.",
