@@ -59,14 +59,17 @@ class Hunt:
                 self._settle(row)
 
     def _settle(self, row: Finding) -> None:
-        """Put on record that a finding is none any more: the same is said, or it is meant."""
+        """Put on record that a finding is none any more: the same is said, or it is meant.
+
+        What is refused nowhere, or differs by a rounding alone, is struck from the record.
+        """
         ours, theirs = self._pair.answers([row.program])[0]
-        kind = difference(ours, theirs)
-        reason = meant(kind, row.program, ours, theirs) if kind else ""
-        if row.state == "accepted":
-            del self.found[row.mark]
-        elif reason:
+        kind, place = self._pair.differing(row.program, ours, theirs)
+        reason = meant(kind, row.program, ours, theirs, place) if kind else ""
+        if reason and row.state != "accepted":
             row.state, row.note = "meant", reason
+        elif row.state == "accepted" or difference(ours, theirs):
+            del self.found[row.mark]
         else:
             row.state, row.note = "mended", "tests/campaign/stored.json"
 

@@ -84,13 +84,18 @@ class Pair:
             if theirs.error[:1] in MEANINGLESS:
                 found.append("")
                 continue
-            kind, place = differing(ours, theirs)
-            if kind == "value":
-                kind, place = differing(ours, theirs, self._theirs.ask(nudged(source)))
+            kind, place = self.differing(source, ours, theirs)
             if kind and meant(kind, source, ours, theirs, place):
                 kind = ""
             found.append(kind or unclean(ours))
         return found
+
+    def differing(self, source: str, ours: Answer, theirs: Answer) -> tuple[str, int]:
+        """Return in what two answers differ, no rounding on the way, and the first such leaf."""
+        kind, place = differing(ours, theirs)
+        if kind == "value":
+            kind, place = differing(ours, theirs, self._theirs.ask(nudged(source)))
+        return kind, place
 
     def steady(self, source: str, theirs: Answer) -> bool:
         """Say whether roundings on the way change nothing that could be told."""
