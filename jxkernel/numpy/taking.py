@@ -259,14 +259,14 @@ def put_along_axis(
 # ---------------------------------------------------------------- positions of what holds
 
 
-def _first_places(holds: Any, *, size: int) -> tuple[Any, Any]:
+def _first_places(holds: Any, *, size: int, dtype: Any) -> tuple[Any, Any]:
     """Return the first places where something holds, and how many there are.
 
     An element's running count says where its place goes.
     """
-    counts = cumsum(cast(holds, dtypes.default_int_dtype()), 0)
+    counts = cumsum(cast(holds, dtype), 0)
     places = select(holds, ops.sub(counts, 1), size)
-    found = zeros(size, dtypes.default_int_dtype())
+    found = zeros(size, dtype)
     total = counts[-1] if holds.size else counts.sum()
     return IndexUpdater(found)[places].set(arange(holds.size), mode="drop"), total
 
@@ -275,11 +275,12 @@ _MOST_SIZE = 1 << 31
 """Places below it are known to a kernel."""
 
 
-def _lower_nonzero(context: Any, holds: Any, *, size: int) -> Any:
-    (length,), out = context.avals_in[0].shape, context.avals_out[0]
+def _lower_nonzero(context: Any, holds: Any, *, size: int, dtype: Any) -> Any:
+    (length,) = context.avals_in[0].shape
     if not context.makes_one_kernel or is_symbolic(length) or not 0 < length < _MOST_SIZE:
-        return context.inline(nonzero_p.program(context.avals_in, {"size": size}), [holds])
-    return append_places(context, holds, length, size, out.dtype)
+        params = {"size": size, "dtype": dtype}
+        return context.inline(nonzero_p.program(context.avals_in, params), [holds])
+    return append_places(context, holds, length, size, dtype)
 
 
 nonzero_p = Composed("nonzero", _first_places, multiple_results=True, lower=_lower_nonzero)
@@ -288,7 +289,9 @@ nonzero_p = Composed("nonzero", _first_places, multiple_results=True, lower=_low
 @fused(static=("size",), name="nonzero")
 def _found(a: Any, size: int) -> tuple[Any, Any]:
     """Return the flat positions of the first nonzero elements, and how many there are."""
-    places, count = nonzero_p.bind(ravel(truth(a)), size=size)
+    # The default dtype changes with the switch of 64 bits: it is part of what is asked for.
+    dtype = dtypes.default_int_dtype()
+    places, count = nonzero_p.bind(ravel(truth(a)), size=size, dtype=dtype)
     return places, count
 
 

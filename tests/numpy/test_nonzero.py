@@ -32,6 +32,14 @@ def test_places_of_no_elements_and_of_wide_integers():
         assert found.tolist() == [2, 0]
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_places_have_the_dtype_of_the_switch_whatever_was_found_before(first):
+    for wide in (first, not first, first):
+        with jx.enable_x64(wide):
+            found = jnp.nonzero(np.array([0, 1], np.int8), size=3 + first)[0]
+            assert found.dtype == (np.int64 if wide else np.int32)
+
+
 def test_places_under_transforms():
     x = np.random.default_rng(0).integers(0, 2, (3, 9))
     found = jx.vmap(lambda row: jnp.nonzero(row, size=9, fill_value=9)[0])(x)
