@@ -43,6 +43,7 @@ from jxkernel.hlo.shardings import (
 )
 from jxkernel.hlo.types import (
     SymbolicType,
+    Value,
     element_type,
     parse_type,
     plain_types,
@@ -58,6 +59,7 @@ __all__ = [
     "ModuleBuilder",
     "SymbolicArray",
     "SymbolicType",
+    "Value",
     "bool_attr",
     "comparison_direction",
     "context",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
@@ -13,8 +13,15 @@ from jxkernel.errors import ShapeError
 from jxkernel.hlo.context import context, ir, unknown_location
 from jxkernel.records import record
 
+if TYPE_CHECKING:
+    Value = ir.Value[Any]
+else:  # older wheels have no parameter
+    Value = ir.Value
+"""What operations take and give."""
+
 __all__ = [
     "SymbolicType",
+    "Value",
     "element_type",
     "parse_type",
     "plain_types",

@@ -24,7 +24,6 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
 from jxkernel.primitives.conv.conv_numbers import ConvDimensionNumbers
 from jxkernel.records import record
-from jxkernel.runtime import ArrayLike
 
 __all__ = ["has_phases", "lower_phases"]
 
@@ -81,7 +80,7 @@ class _Axis:
         return cls(first, length, padding, not length or min(padding) <= -size)
 
 
-def lower_phases(context: Any, x: ArrayLike, y: ArrayLike, window: Any, convolve: Convolve) -> Any:
+def lower_phases(context: Any, x: hlo.Value, y: hlo.Value, window: Any, convolve: Convolve) -> Any:
     """Append a convolution for each phase, and their results in turn.
 
     Args:

@@ -16,7 +16,6 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType, DTypeLike
 from jxkernel.primitives.shape.transpose import inverse_permutation
-from jxkernel.runtime import ArrayLike
 
 __all__ = ["Combine", "lower_cumulative"]
 
@@ -93,7 +92,7 @@ def _resized(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
 
 def lower_cumulative(
     context: Any,
-    x: ArrayLike,
+    x: hlo.Value,
     aval: ShapedArray,
     axis: int,
     reverse: bool,

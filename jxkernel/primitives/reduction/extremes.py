@@ -12,7 +12,6 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.shape.broadcast import append_reduction
-from jxkernel.runtime import ArrayLike
 
 __all__ = ["loses_nan", "lower_extreme", "lower_position", "with_nan"]
 
@@ -33,7 +32,12 @@ _LEAST_ROW, _MOST_ROW, _LEAST_SIZE = 1 << 9, 1 << 12, 1 << 14
 
 
 def lower_extreme(
-    context: Any, x: ArrayLike, aval: ShapedArray, axes: tuple[int, ...], operation: str, start: Any
+    context: Any,
+    x: hlo.Value,
+    aval: ShapedArray,
+    axes: tuple[int, ...],
+    operation: str,
+    start: Any,
 ) -> Any:
     """Append the reduction of an array by ``maximum`` or ``minimum``.
 
@@ -148,7 +152,7 @@ def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([size for axis, size in enumerate(shape) if axis not in axes])
 
 
-def lower_position(context: Any, x: ArrayLike, axis: int, operation: str, start: ArrayLike) -> Any:
+def lower_position(context: Any, x: hlo.Value, axis: int, operation: str, start: Any) -> Any:
     """Append the first position of the operand's extreme, or of NaN, along an axis.
 
     Args:

@@ -22,7 +22,6 @@ from jxkernel.primitives.reduction.kernel_loops import (
     visited,
     written,
 )
-from jxkernel.runtime import ArrayLike
 
 __all__ = ["LONG", "Sortable", "in_rows", "lanes_for", "sorted_by_digits"]
 
@@ -58,7 +57,7 @@ class Sortable(Protocol):
 
 
 def sorted_by_digits(
-    context: Any, x: ArrayLike, shape: tuple[int, ...], dimension: int, kind: Sortable
+    context: Any, x: hlo.Value, shape: tuple[int, ...], dimension: int, kind: Sortable
 ) -> Any:
     """Append a sort of an array, of less than 2^31 elements, along an axis by digits.
 
@@ -80,7 +79,7 @@ def sorted_by_digits(
 def in_rows(
     context: Any,
     name: str,
-    x: ArrayLike,
+    x: hlo.Value,
     shape: tuple[int, ...],
     dimension: int,
     kind: Sortable,

@@ -17,13 +17,12 @@ from jxkernel.primitives.reduction.kernel_loops import (
     written,
 )
 from jxkernel.primitives.reduction.radix import LONG, Sortable, in_rows, lanes_for
-from jxkernel.runtime import ArrayLike
 
 __all__ = ["Selection", "partitioned_by_digits"]
 
 
 def partitioned_by_digits(
-    context: Any, x: ArrayLike, shape: tuple[int, ...], dimension: int, kind: Sortable, rank: int
+    context: Any, x: hlo.Value, shape: tuple[int, ...], dimension: int, kind: Sortable, rank: int
 ) -> Any:
     """Append a partition of an array, of less than 2^31 elements, along an axis by digits.
 

@@ -20,7 +20,6 @@ from jxkernel.dtypes import DType
 from jxkernel.primitives.reduction.ordered_keys import Keys
 from jxkernel.primitives.reduction.radix import Sortable, sorted_by_digits
 from jxkernel.primitives.reduction.selection import partitioned_by_digits
-from jxkernel.runtime import ArrayLike
 
 __all__ = ["fetched", "lower_argpartition", "lower_partition", "lower_sort", "lower_top_k"]
 
@@ -160,7 +159,7 @@ def _goes_by_digits(
     )
 
 
-def lower_partition(context: Any, x: ArrayLike, dimension: int, rank: int) -> Any:
+def lower_partition(context: Any, x: hlo.Value, dimension: int, rank: int) -> Any:
     """Append an array in order around the element of a rank along an axis; few are sorted."""
     aval: ShapedArray = context.avals_in[0]
     if not dtypes.issubdtype(aval.dtype, np.complexfloating):
@@ -170,7 +169,7 @@ def lower_partition(context: Any, x: ArrayLike, dimension: int, rank: int) -> An
     return lower_sort(context, [x], dimension, False, 1)[0]
 
 
-def lower_argpartition(context: Any, x: ArrayLike, dimension: int, rank: int) -> Any:
+def lower_argpartition(context: Any, x: hlo.Value, dimension: int, rank: int) -> Any:
     """Append from where each element comes of an array in order around that of a rank."""
     aval: ShapedArray = context.avals_in[0]
     keys = Keys(context, aval.shape)

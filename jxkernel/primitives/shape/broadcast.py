@@ -241,7 +241,12 @@ def _reduce_sum_abstract_eval(
 
 
 def lower_reduction(
-    context: Any, x: ArrayLike, axes: tuple[int, ...], operation: str, start: Any, wide: Any = None
+    context: Any,
+    x: hlo.Value,
+    axes: tuple[int, ...],
+    operation: str,
+    start: Any,
+    wide: Any = None,
 ) -> Any:
     """Append ``stablehlo.reduce`` with one binary operation, accumulating in dtype ``wide``.
 
