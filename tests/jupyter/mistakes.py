@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from numpy.exceptions import AxisError
+
 from jxkernel import errors
 
 
@@ -11,7 +13,7 @@ class Mistake:
 
     Attributes:
       cell: the cell's body.
-      error: the class of the error, or several.
+      error: the class of the error.
       underlined: the expression that the message underlines; empty where it has none.
       says: a part of the message, the advice above all.
       rewrite: a body that does what was meant.
@@ -19,7 +21,7 @@ class Mistake:
     """
 
     cell: str
-    error: type[BaseException] | tuple[type[BaseException], ...]
+    error: type[BaseException]
     underlined: str
     says: str
     rewrite: str
@@ -194,7 +196,7 @@ MISTAKES = [
     Mistake("r = jnp.arcsine(w)", AttributeError, "jnp.arcsine", "jnp.arcsin", "r = jnp.arcsin(w)"),
     Mistake(
         "r = x.sum(axis=1)",
-        ValueError,
+        AxisError,
         "x.sum(axis=1)",
         "axes are counted from 0",
         "r = x.sum(axis=0)",
@@ -303,7 +305,7 @@ MISTAKES = [
     ),
     Mistake(
         "r = params['w'] + params['b']",
-        TypeError,
+        errors.ShapeMismatchError,
         "params['w'] + params['b']",
         "In it params['w'] is f32[8] and params['b'] is f32[5].",
         "r = params['w'][:5] + params['b']",
@@ -521,7 +523,7 @@ MISTAKES = [
     ),
     Mistake(
         "r = jnp.zeros(k)",
-        errors.JXError,
+        INTEGER,
         "jnp.zeros(k)",
         "%%jit --static k",
         "r = jnp.zeros(k)",
@@ -529,7 +531,7 @@ MISTAKES = [
     ),
     Mistake(
         "r = x.reshape(k, 4)",
-        errors.JXError,
+        INTEGER,
         "x.reshape(k, 4)",
         "%%jit --static k",
         "r = x.reshape(k, 4)",
@@ -537,7 +539,7 @@ MISTAKES = [
     ),
     Mistake(
         "r = jnp.arange(k)",
-        errors.JXError,
+        CONCRETE,
         "jnp.arange(k)",
         "%%jit --static k",
         "r = jnp.arange(k)",
@@ -581,14 +583,14 @@ MISTAKES = [
     ),
     Mistake(
         "r = x @ jnp.ones(3)",
-        TypeError,
+        errors.ShapeMismatchError,
         "x @ jnp.ones(3)",
         "the sizes 8 and 3 must be equal",
         "r = x @ jnp.ones(8)",
     ),
     Mistake(
         "r = x + jnp.ones(3)",
-        (TypeError, ValueError),
+        errors.ShapeMismatchError,
         "x + jnp.ones(3)",
         "sizes must be equal, or one of them 1",
         "r = x + jnp.ones(8)",
@@ -744,7 +746,7 @@ MISTAKES = [
     ),
     Mistake(
         "r = x.reshape(3, 3)",
-        errors.JXError,
+        errors.ShapeError,
         "x.reshape(3, 3)",
         "shape (8,) and 8 elements",
         "r = x.reshape(2, 4)",

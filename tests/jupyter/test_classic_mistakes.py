@@ -5,12 +5,11 @@ import sys
 
 import pytest
 
+from tests.jupyter.all_mistakes import ALL_MISTAKES
 from tests.jupyter.conftest import SETUP, Notebook
-from tests.jupyter.mistaken_calls import MISTAKEN_CALLS
 from tests.jupyter.mistakes import BOOL, CONCRETE, MISTAKES, Mistake
-from tests.jupyter.mistakes_of_data import MISTAKES_OF_DATA
-from tests.jupyter.mistakes_of_others import MISTAKES_OF_OTHERS
 from tools.mistakes import PAGE, page
+from tools.mistakes_before import COMMIT, recorded
 
 PLACEHOLDERS = (
     "NAME",
@@ -45,13 +44,14 @@ def notebook(lasting_notebook: Notebook) -> Notebook:
 
 @pytest.mark.parametrize(
     "mistake",
-    [*MISTAKES, *MISTAKEN_CALLS, *MISTAKES_OF_OTHERS, *MISTAKES_OF_DATA],
+    ALL_MISTAKES,
     ids=lambda one: one.cell.splitlines()[-1],
 )
 def test_mistake(notebook: Notebook, mistake: Mistake) -> None:
     notebook.run("k = 2; log = ['start']\nclass Model:\n    pass\nmodel = Model()")
     notebook.run("params = {'w': x, 'b': jnp.ones(5)}")
     ran = notebook.fails(f"%%jit\n{mistake.cell}", mistake.error)
+    assert type(ran.error) is mistake.error
     assert mistake.says
     assert mistake.says in ran.printed
     marked = underlined(ran.printed)[-1]
@@ -68,6 +68,18 @@ def test_mistake(notebook: Notebook, mistake: Mistake) -> None:
 
 def test_the_page_has_every_row() -> None:
     assert PAGE.read_text() == page(), "intended? `make surface`"
+
+
+def test_what_was_said_before_is_recorded_for_every_row() -> None:
+    before = recorded()
+    assert set(before) == {mistake.cell for mistake in ALL_MISTAKES}, (
+        "python -m tools.mistakes_before"
+    )
+    assert all(said["said"] for said in before.values() if said["error"])
+    columns = [line.split(" | ")[2] for line in page().splitlines() if line.startswith("| <pre>")]
+    assert len(columns) == len(ALL_MISTAKES)
+    assert all(column.startswith("`") or column.startswith("no error") for column in columns)
+    assert COMMIT in page()
 
 
 def test_there_are_many_rows() -> None:
