@@ -38,7 +38,9 @@ def page(sections: Sequence[Section], setting: str) -> str:
         "Each ratio is jxkernel / jax: below 1, jxkernel is faster or smaller. The two libraries "
         "take turns in separate processes on one machine, with the same jaxlib: batch by batch, "
         "each at rest while the other is timed. A round's figure is the median of its batches, a "
-        "ratio the median over the rounds, with the least and greatest beside it. Absolute figures "
+        "ratio the median over the rounds, with the least and greatest beside it. Bold is what the "
+        "goal is for: a ratio, or, where the goal says *at most* with a unit, the figure itself, "
+        "and the ratio beside it is no goal. Absolute figures "
         "are those of the machine; ratios and call counts carry over. Calls are function calls "
         "as cProfile counts them, which no other load on the machine disturbs; instructions, where "
         "`--instructions` asked for them, are valgrind's.",
@@ -84,19 +86,21 @@ def table(rows: Sequence[Row], names: tuple[str, str] = ("jxkernel", "jax")) -> 
 
 
 def _cells(row: Row, kinds: Sequence[str]) -> list[str]:
-    goal = "–" if row.goal is None else f"{row.goal:.2f}"
-    if row.goal is not None and row.absolute:
-        goal = f"{row.show(row.goal)} itself"
+    goal, is_absolute = "–", False
+    if row.goal is not None:
+        is_absolute = row.absolute
+        goal = f"at most {row.show(row.goal)}" if is_absolute else f"{row.goal:.2f}"
     if row.ratio is None:
         return [row.name, goal, row.error or "not measured", *[""] * (4 + 2 * len(kinds))]
     ratios = row.ratios
+    ratio, figure = f"{row.ratio:.2f}", row.show(min(row.ours))
     cells = [
         row.name,
         goal,
-        f"**{row.ratio:.2f}**",
+        ratio if is_absolute else f"**{ratio}**",
         f"{ratios[0]:.2f} to {ratios[-1]:.2f}",
         {True: "yes", False: "no", None: ""}[row.met],
-        row.show(min(row.ours)),
+        f"**{figure}**" if is_absolute else figure,
         row.show(min(row.theirs)),
     ]
     for kind in kinds:

@@ -40,8 +40,9 @@ def test_absolute_goal_is_for_our_own_figure() -> None:
     assert row(2e-6, absolute=True).met is True
 
 
-def test_absolute_goal_is_written_with_its_unit() -> None:
-    assert cells(row(1.5e-3, absolute=True))[1] == "1.5 ms itself"
+def test_absolute_goal_is_written_with_its_unit_and_the_figure_that_it_is_for_is_bold() -> None:
+    written = ["x + y", "at most 1.5 ms", "0.50", "0.25 to 0.75", "yes", "**1 µs**", "4 µs"]
+    assert cells(row(1.5e-3, absolute=True)) == written
 
 
 def test_section_names_its_two_figures() -> None:
