@@ -29,6 +29,10 @@ _MOVED = 1 << 26
 _BARS = 24
 _ROWS, _COLUMNS, _PER_CELL = 24, 48, 4
 
+_ALL_BLOCKS = 1 << 22
+"""Blocks of matrices of up to so many elements are means of all of theirs: a sample of a few rows
+may have a pattern that the matrix has not."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArrayFigures:
@@ -150,39 +154,55 @@ def _counts(finite: Sequence[np.ndarray], least: float, greatest: float) -> tupl
 
 
 def _blocks(array: Any, shards: Sequence[Any]) -> np.ndarray | None:
-    """The means of a matrix's blocks, from a sample of rows and columns; None for no matrix."""
+    """The means of a matrix's blocks, of large ones from a sample of rows and columns.
+
+    Returns:
+      a float for each block, NaN where none of its elements is finite; None for no matrix.
+    """
     if array.ndim != 2 or min(array.shape) < 2:
         return None
-    rows, columns = _positions(array.shape[0], _ROWS), _positions(array.shape[1], _COLUMNS)
-    sample = np.full((len(rows), len(columns)), np.nan)
+    is_whole = array.size <= _ALL_BLOCKS
+    axes = [
+        _positions(size, cells, size if is_whole else cells * _PER_CELL)
+        for size, cells in zip(array.shape, (_ROWS, _COLUMNS), strict=True)
+    ]
+    sums = np.zeros([min(size, n) for size, n in zip(array.shape, (_ROWS, _COLUMNS), strict=True)])
+    counts = np.zeros_like(sums)
     for shard in shards:
         inside = [
-            _inside(at, *place.indices(size)[:2])
-            for at, place, size in zip((rows, columns), shard.index, array.shape, strict=True)
+            _inside(*axis, *place.indices(size)[:2])
+            for axis, place, size in zip(axes, shard.index, array.shape, strict=True)
         ]
-        where, here = zip(*inside, strict=True)
-        part = np.asarray(shard.data)[np.ix_(*here)]
-        sample[np.ix_(*where)] = _numbers(part)
-    known = np.isfinite(sample)
-    counts = _summed(known.astype(float), array.shape)
-    sums = _summed(np.where(known, sample, 0.0), array.shape)
+        here, blocks, starts = zip(*inside, strict=True)
+        if not all(map(len, here)):
+            continue
+        part = np.asarray(shard.data)
+        part = _numbers(part if is_whole else part[np.ix_(*here)])
+        known = np.isfinite(part)
+        counts[np.ix_(*blocks)] += _summed(known, starts)
+        sums[np.ix_(*blocks)] += _summed(part if known.all() else np.where(known, part, 0), starts)
     return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
 
 
-def _positions(size: int, cells: int) -> np.ndarray:
-    """The places along an axis that are looked at, in order."""
-    return np.linspace(0, size - 1, min(size, cells * _PER_CELL)).astype(int)
+def _positions(size: int, cells: int, looked: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places along an axis that are looked at, in order, and the block of each."""
+    places = np.linspace(0, size - 1, min(size, looked)).astype(int)
+    cells = min(size, cells)
+    ends = np.arange(cells + 1) * len(places) // cells
+    return places, np.repeat(np.arange(cells), np.diff(ends))
 
 
-def _inside(places: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the places lie in a range, and where in it."""
-    chosen = np.flatnonzero((places >= start) & (places < stop))
-    return chosen, places[chosen] - start
+def _inside(
+    places: np.ndarray, blocks: np.ndarray, start: int, stop: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where in a range places lie, of which blocks they are, and where each block begins."""
+    chosen = (places >= start) & (places < stop)
+    numbers, starts = np.unique(blocks[chosen], return_index=True)
+    return places[chosen] - start, numbers, starts
 
 
-def _summed(sample: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    for axis, cells in enumerate((_ROWS, _COLUMNS)):
-        count = sample.shape[axis]
-        starts = np.arange(min(shape[axis], cells)) * count // min(shape[axis], cells)
-        sample = np.add.reduceat(sample, starts, axis=axis)
-    return sample
+def _summed(values: np.ndarray, starts: Sequence[np.ndarray]) -> np.ndarray:
+    for begins in starts:  # the first axis, then the second: parts are quicker than reduceat
+        parts = np.split(values, begins[1:])
+        values = np.stack([part.sum(axis=0, dtype=np.float64) for part in parts], axis=-1)
+    return values

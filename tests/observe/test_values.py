@@ -58,6 +58,15 @@ def test_blocks_of_a_matrix_are_means_where_numbers_are() -> None:
     assert np.allclose(cells.ravel()[1:], expected.ravel()[1:])
 
 
+def test_blocks_show_no_pattern_that_a_few_rows_make() -> None:
+    x = jnp.sin(jnp.arange(1_000_000.0)).reshape(1000, 1000)
+    figures = figures_of(x)
+    assert figures is not None
+    parts = [np.array_split(rows, 48, axis=1) for rows in np.array_split(np.asarray(x), 24)]
+    means = np.array([[part.mean(dtype=np.float64) for part in row] for row in parts])
+    assert np.abs(figures.cells).max() == pytest.approx(np.abs(means).max(), rel=0.5)
+
+
 def test_shards_are_read_where_they_lie(eight_devices: Any) -> None:
     whole = jnp.arange(64.0 * 32).reshape(64, 32)
     mesh = jx.make_mesh((4, 2), ("a", "b"))

@@ -10,7 +10,7 @@ from jxkernel.observe.values import ArrayFigures
 
 __all__ = ["number", "picture"]
 
-_CELL, _BAR, _HEIGHT, _LEVELS = 8, 9, 44, 8
+_CELL, _BAR, _HEIGHT, _LEVELS = 8, 9, 44, 16
 _ABOVE, _BELOW, _NO_NUMBER = "#2a78d6", "#c98500", "#d03b3b"
 
 
@@ -55,7 +55,7 @@ def _bars(figures: ArrayFigures) -> Html:
 
 
 def _blocks(cells: Sequence[Sequence[float]]) -> Html:
-    """A heat map in which runs of one shade are one stroke: a few thousand characters at most."""
+    """A heat map in which runs of one shade are one stroke: some 15,000 characters at most."""
     known = [value for row in cells for value in row if isfinite(value)]
     least, greatest = min(known, default=0.0), max(known, default=0.0)
     strokes: dict[tuple[str, int], list[str]] = {}
