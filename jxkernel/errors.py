@@ -882,11 +882,16 @@ class NonFiniteError(JXError, FloatingPointError):
 
     Args:
       kind: ``nan`` or ``inf``.
-      equation: the first equation that gave it, printed.
+      equation: the first equation that gave it, printed; the name of what was called, where none
+        did.
+      in_arguments: whether its arguments held it already.
     """
 
-    def __init__(self, kind: str, equation: str, **parts: Any) -> None:
-        super().__init__(f"{kind} came out of: {equation}", **parts)
+    def __init__(
+        self, kind: str, equation: str, *, in_arguments: bool = False, **parts: Any
+    ) -> None:
+        what = f"{kind} is in the arguments of {equation} already"
+        super().__init__(what if in_arguments else f"{kind} came out of: {equation}", **parts)
         self.kind = kind
         self.equation = equation
 

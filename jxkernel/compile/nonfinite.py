@@ -245,8 +245,7 @@ def _unborn(
     if any(held):
         named = arguments or [f"argument {number}" for number in range(len(args))]
         details = [f"    {a} = {value_summary(v)}" for a, v in zip(named, args, strict=True)]
-        what = f"{name}, whose arguments hold it already"
-        return NonFiniteError(kind, what, details=tuple(details), **place)
+        return NonFiniteError(kind, name, in_arguments=True, details=tuple(details), **place)
     number = next(i for i, out in enumerate(outs) if _is_bad(kind, out))
     details = [
         f"Result {number} holds it: {value_summary(outs[number])}",

@@ -235,7 +235,7 @@ def test_a_range_over_an_argument_is_told_with_the_arguments_name(notebook: Note
     printed = notebook.attempt("power(x, 3)").printed
     body = "def body(_, x):\n        x = x * x\n        return x"
     assert f"instead:\n    {body}\n    x = lax.fori_loop(0, n, body, x)" in printed
-    assert "make the argument static: jit(power, static_argnames='n')" in printed
+    assert "make the argument static: jx.jit(power, static_argnames='n')" in printed
     told = str(notebook.run("%jx explain power").value)
     assert "failed: TracerIntegerConversionError at `for _ in range(n):`" in told
     assert "Where the value comes from" not in told
@@ -281,16 +281,20 @@ def test_an_example_of_many_cannot_be_made_static(notebook: Notebook) -> None:
 @pytest.mark.parametrize(
     ("definition", "call", "told"),
     [
-        ("def g(a, mode): return a", "g(x, 'train')", "jit(g, static_argnames='mode')"),
+        ("def g(a, mode): return a", "g(x, 'train')", "jx.jit(g, static_argnames='mode')"),
         (
             "def g(a): return a",
             "g({'name': 'a'})",
             "pass a['name'] as a static argument of its own",
         ),
-        ("def g(a): return 1\nclass S: w = x", "s = S(); s.w = x; g(s)", "register S as a pytree"),
-        ("def g(self): return 1", "g(object())", "register own classes as pytrees"),
+        (
+            "def g(a): return 1\nclass S: w = x",
+            "s = S(); s.w = x; g(s)",
+            "with jx.tree_util.register_dataclass",
+        ),
+        ("def g(self): return 1", "g(object())", "as pytrees: jx.tree_util.register"),
         ("def g(n): return x[:int(n)]", "g(3)", "jit(g, static_argnames='n')"),
-        ("def g(a, n): return a[:n]", "g(x, 3)", "few values: jit(g, static_argnames='n')"),
+        ("def g(a, n): return a[:n]", "g(x, 3)", "few values: jx.jit(g, static_argnames='n')"),
         ("def g(n, m): return x[n:m]", "g(1, 3)", "jit(g, static_argnames=['n', 'm'])"),
         ("def g(n): return (lambda: x[n:])()", "g(1)", "jit(g, static_argnames='n')"),
     ],

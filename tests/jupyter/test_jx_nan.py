@@ -50,7 +50,7 @@ def test_a_call_is_searched_and_loses_nothing(notebook: Notebook) -> None:
 def test_arguments_that_hold_it_already_are_named(notebook: Notebook) -> None:
     notebook.run("bad = x * jnp.nan\ndef h(values, other):\n    return values + other")
     text = notebook.run("%jx nan h(bad, x)").value.text
-    assert "whose arguments hold it already" in text
+    assert text.startswith("nan is in the arguments of h already")
     assert "values = f32[8] [nan, nan, nan" in text
 
 
@@ -79,8 +79,16 @@ def test_a_cell_that_updates_its_own_state_is_searched_on_its_last_finite_inputs
     assert "mul" in view.data["what"]
     start, end = view.data["underline"]
     assert view.data["code"][start:end] in ("w * w", "rate * g")
-    assert "run again on the last finite inputs that it had, in In[" in view.text
-    assert "whose arguments hold it already" not in view.text
+    assert "In[7], run again on the last finite inputs that it had, in In[4])" in view.text
+    assert "is in the arguments of" not in view.text
+    assert "In the cell" not in view.text
+
+
+def test_the_cell_whose_own_inputs_are_searched_is_named_once(notebook: Notebook) -> None:
+    notebook.run("w = jnp.float32(-1.0)")
+    notebook.run("%%jit\nw = jnp.sqrt(w)", cell_id="training")
+    text = notebook.run("%jx nan").value.text
+    assert "(looked for in In[3], run again on the last finite inputs that it had)" in text
 
 
 def test_inputs_beyond_the_limit_are_not_kept_and_this_is_said(notebook: Notebook) -> None:
@@ -88,7 +96,7 @@ def test_inputs_beyond_the_limit_are_not_kept_and_this_is_said(notebook: Noteboo
     for _ in range(2):
         notebook.run("%%jit\nv = v * 1e10", cell_id="large")
     text = notebook.run("%jx nan").value.text
-    assert "whose arguments hold it already" in text
+    assert "nan is in the arguments of" in text or "inf is in the arguments of" in text
     assert "its earlier inputs were not kept: 32 B are more than %config JX.kept_inputs" in text
     assert version_of(notebook).kept.inputs is None
 

@@ -46,8 +46,11 @@ _MODULES = {
     "lax": "jxkernel.lax",
     "jax": "jxkernel",
     "jx": "jxkernel",
+    "jxkernel": "jxkernel",
+    "tree_util": "jxkernel.tree_util",
 }
 _MODULE = re.compile(rf"(?<![\w.])({'|'.join(_MODULES)})\.(?=[a-z])")
+_JIT = re.compile(r"(?<![\w.])jit\((?=\w+, static)")
 _TRUTH = (ast.Compare, ast.BoolOp)
 _NO_VALUES = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Lambda, ast.JoinedStr, ast.Await)
 _OF_LISTS = ("array", "asarray", "block", "concatenate", "dstack", "hstack", "stack", "vstack")
@@ -118,11 +121,16 @@ def _is_module(value: ModuleType, name: str) -> bool:
 
 
 def in_users_names(lines: Iterable[str], names: Names) -> tuple[str, ...]:
-    """Return advice with modules named as the user has imported them; unchanged without names."""
+    """Return advice with modules and ``jit`` as the user has them; unchanged without names."""
     if not names.found:
         return tuple(lines)
+    jit = "jit" if "jit" in names.found else f"{names.of_module(_OWN)}.jit"
     return tuple(
-        _MODULE.sub(lambda found: f"{names.of_module(_MODULES[found[1]])}.", line) for line in lines
+        _JIT.sub(
+            f"{jit}(",
+            _MODULE.sub(lambda found: f"{names.of_module(_MODULES[found[1]])}.", line),
+        )
+        for line in lines
     )
 
 

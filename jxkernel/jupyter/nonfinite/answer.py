@@ -63,8 +63,8 @@ def _inputs(version: Version, label: str) -> tuple[Inputs, str]:
     if not bad:
         return inputs, told
     if kept.inputs is not None:
-        told = f"{label}, run again on the last finite inputs that it had, in {kept.label}"
-        return kept.inputs, told
+        when = "" if kept.label == label else f", in {kept.label}"
+        return kept.inputs, f"{label}, run again on the last finite inputs that it had{when}"
     if kept.too_large:
         size, limit = format_size(kept.too_large), "%config JX.kept_inputs"
         return inputs, f"{told}; its earlier inputs were not kept: {size} are more than {limit}"
@@ -80,12 +80,12 @@ def _names(traced: dict[str, Any]) -> str:
 
 def _shown(session: Session, error: Any, what: str) -> View:
     if error is None:
-        return text_view("", f"neither NaN nor infinity in the results of {what}")
+        return text_view("", f"There is neither NaN nor infinity in the results of {what}.")
     compiler = session.shell.compile
     error.where = _placed(error.where, compiler)
-    error.details = tuple(
-        _IN_CELL.sub("In the cell", _placed(line, compiler)) for line in error.details
-    )
+    details = (_IN_CELL.sub("In the cell", _placed(line, compiler)) for line in error.details)
+    # Where the cell itself is searched, that it is in the cell says nothing.
+    error.details = tuple(line for line in details if line != "In the cell.")
     return finding_view(error, what)
 
 
