@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "counted",
+    "file_error",
     "guarded_text",
     "in_plain_words",
     "in_words",
@@ -87,6 +88,13 @@ class _Seen:
 
 _seen = _Seen()
 _brief = cache(_Brief)
+
+
+def file_error(error: OSError) -> str:
+    """Return which file cannot be written and why, without the number of the error."""
+    return (
+        f"{error.filename!r} cannot be written: {error.strerror}" if error.filename else str(error)
+    )
 
 
 def in_words(value: Any, limit: int) -> str:

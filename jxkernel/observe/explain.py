@@ -23,6 +23,7 @@ from jxkernel.events import (
     TraceTimeEffect,
 )
 from jxkernel.events.vocabulary import CacheName, ReasonKind
+from jxkernel.observe.near_names import meant
 from jxkernel.observe.recorder import Record, Recorder
 
 __all__ = [
@@ -367,7 +368,9 @@ def _summary(name: str, rows: Sequence[LedgerRow], hits: int) -> str:
 def _nothing_recorded(name: str, recorder: Recorder) -> str:
     if not recorder.recording:
         return f"{name}: nothing was recorded; start the recorder before the calls to explain"
-    return f"{name}: neither traced nor compiled since recording began"
+    traced = [row.fun for row in reversed(ledger(recorder)) if row.eqns is not None]
+    others = dict.fromkeys(name for name in traced if name.isidentifier())
+    return f"{name}: neither traced nor compiled since recording began{meant(name, others)}"
 
 
 def _place(row: LedgerRow) -> str:

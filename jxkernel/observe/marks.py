@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jxkernel.observe.explain import format_size
+from jxkernel.observe.near_names import meant
 
 __all__ = [
     "LETTERS",
@@ -169,8 +170,10 @@ class Provenance:
         facts = self.find(name)
         if not facts:
             seen = ", ".join(spoken_name(function.name) for function in self.functions)
-            where = f"the traced functions ({seen})" if seen else "a traced function: nothing ran"
-            return f"{name}: not a name of {where}"
+            if not seen:
+                return f"{name}: not a name of a traced function: nothing ran"
+            known = sorted({fact.name for function in self.functions for fact in function.names})
+            return f"{name}: not a name of the traced functions ({seen}){meant(name, known)}"
         return "\n".join(line for fact in facts for line in _why_lines(fact))
 
     def __str__(self) -> str:

@@ -200,7 +200,10 @@ def test_the_tour_runs(notebook: Notebook) -> None:
         ("%jx free", "%jx free: name the variables"),
         ("%jx free w", "%jx free: w holds no device array"),
         ("%jx report x.txt", "%jx report: x.txt must end in .html or .json"),
-        ("%jx report /no/such/folder/x.html", "%jx report: [Errno 2]"),
+        (
+            "%jx report /no/such/folder/x.html",
+            "%jx report: '/no/such/folder/x.html' cannot be written: No such file",
+        ),
         ("%jx x64 maybe", "%jx x64: 'maybe' is neither 'on' nor 'off'"),
         ("%jx live w", "%jx live takes no words, got 'w'"),
         ("%jx leaks f(x)", "%jx leaks takes no words, got 'f(x)'"),

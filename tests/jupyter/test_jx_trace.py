@@ -18,7 +18,7 @@ def test_cells_are_profiled_and_linked_to_their_lines(notebook: Notebook, tmp_pa
     assert "recording to" in started.text
     notebook.run("big = jnp.ones((150, 150))\n@jx.jit\ndef f(a):\n    return jnp.sort(a @ a)")
     notebook.run("y = f(big)")
-    assert "a profile is running" in notebook.run("%jx trace").value.text
+    assert "A profile is running; %jx trace stop ends it." in notebook.run("%jx trace").value.text
     view = notebook.run("%jx trace stop").value
     assert any(one["line"] == "Cell In[3], line 4" for one in view.data["lines"])
     cells = {one["name"]: one["device_ns"] for one in view.data["cells"]}
@@ -28,7 +28,7 @@ def test_cells_are_profiled_and_linked_to_their_lines(notebook: Notebook, tmp_pa
     assert "<script" not in view.html
     written = json.loads((tmp_path / "a folder" / "timeline.json").read_text())
     assert any(one["name"] == "In[4]" for one in written["traceEvents"])
-    assert "no profile is running" in notebook.run("%jx trace").value.text
+    assert "No profile is running" in notebook.run("%jx trace").value.text
     # What the profile measured stands beside what the line costs as traced.
     lines = line_costs(notebook.session)["lines"]
     [line] = [one for one in lines if one["device_ns"] and one["line"] == 4]
@@ -59,7 +59,7 @@ def test_memory_is_told_by_cell(notebook: Notebook, tmp_path: Path) -> None:
     assert any(row[0] == "Cell In[2], line 1" for row in view.data["rows"])
     assert (tmp_path / "m.prof").exists()
     missing = notebook.fails("%jx trace memory /no/such/folder/m.prof", UsageError)
-    assert "[Errno 2]" in missing.printed
+    assert "'/no/such/folder/m.prof' cannot be written: No such file" in missing.printed
 
 
 def test_a_large_timeline_is_bounded_and_markup_is_inert() -> None:

@@ -316,7 +316,8 @@ def test_an_unknown_name_is_underlined_in_the_expression_alone(
     cells: Notebook, line: str, code: str, carets: str
 ) -> None:
     printed = cells.fails(line, NameError).printed
-    assert printed.rstrip().endswith(f"the expression:\n    {code}\n    {carets}")
+    instead = "What to write instead:\n    run the cell that assigns nowhere first"
+    assert printed.rstrip().endswith(f"the expression:\n    {code}\n    {carets}\n\n{instead}")
     assert "File <" not in printed
 
 

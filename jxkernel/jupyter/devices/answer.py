@@ -61,7 +61,7 @@ def virtual(session: Session, words: str) -> View:
       UsageError: the word is not a number from 1 to 64, or the second one not ``move``.
     """
     number, *rest = words.split() or [""]
-    is_right = number.isdigit() and 1 <= int(number) <= MOST_CPU_DEVICES
+    is_right = number.isdecimal() and 1 <= int(number) <= MOST_CPU_DEVICES
     if not is_right or rest not in ([], ["move"]):
         raise UsageError(
             f"%jx virtual: give a number of CPU devices from 1 to {MOST_CPU_DEVICES}, and `move` "

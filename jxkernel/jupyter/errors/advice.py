@@ -512,7 +512,23 @@ def _static(function: str, arguments: list[str]) -> str:
     return f"jit({called}, static_argnames={named if named[1:] else named[0]!r})"
 
 
+def _near_name(node: Any, code: str, names: Names) -> str:
+    """The name that was meant, where one of the notebook's is like it."""
+    if not isinstance(node, ast.Name):
+        return ""
+    known = [one for one in names.found if not one.startswith("_")]
+    near = difflib.get_close_matches(node.id, known, 1, _ALIKE)
+    around = getattr(node, "parent", None)
+    if not near:
+        return ""
+    if isinstance(around, ast.Call) and around.func is node:
+        given = [*map(ast.unparse, around.args), *map(ast.unparse, around.keywords)]
+        return f"{near[0]}({', '.join(given)})"
+    return near[0]
+
+
 _DERIVED: tuple[tuple[_Kinds, str, Callable[[Any, str, Names], str]], ...] = (
+    (NameError, r"^name '\w+' is not defined", _near_name),
     (TypeError, r"^unhashable type", calls.uncached),
     (TypeError, r"^tuple indices must be integers or slices, not str", containers.field_of),
     (AttributeError, r"can't set attribute|cannot assign to field", containers.replaced_field),

@@ -100,7 +100,7 @@ _FUNCTION = re.compile(r"of the function 'cell_\d+_*'")
 _OF_FUNCTION = re.compile(r"the traced argument (\w+) of the function '(?!cell_\d)(.*?)'")
 _ARGUMENT = re.compile(r"traced argument (\w+)")
 _ABOUT_TYPES = re.compile(r"\b(?:shapes?|sizes?|ranks?|ax[ei]s|dtypes?)\b")
-_ABOUT_VALUES = (TypeError, ValueError, LookupError, AttributeError, NotImplementedError)
+_ABOUT_VALUES = (TypeError, ValueError, LookupError, AttributeError, NotImplementedError, NameError)
 _KEY = "takes a key, made by"
 _CONDITIONAL = (ast.If, ast.While, ast.IfExp, ast.Assert)
 _TWICE = "donated in the same call"
@@ -132,7 +132,7 @@ def tidy(error: BaseException) -> BaseException:
         if found:
             name = found.group(1)
             plain = NameError(f"name '{name}' is not defined", name=name)
-            return plain.with_traceback(error.__traceback__)
+            error = plain.with_traceback(error.__traceback__)
     for one in (error, *_behind(error)):
         if isinstance(one, JXError):
             _name_inputs(one)
@@ -202,6 +202,8 @@ def _advise(error: Exception, *, always: bool = True) -> None:
     is_users = _is_of_users_line(error)
     told = advice(error, node if is_users else None, place[1], names)
     instead = in_users_names(told, names) if is_users or _KEY in str(error) else ()
+    if isinstance(error, NameError) and error.name and always and not instead:
+        instead = (f"run the cell that assigns {error.name} first",)
     if not (instead or always):
         return
     if error.args and isinstance(error.args[0], str):

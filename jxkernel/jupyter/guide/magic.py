@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +13,7 @@ from jxkernel.jupyter.feature import Subcommand
 from jxkernel.jupyter.guide.answer import help_view
 from jxkernel.jupyter.programs import answer as programs
 from jxkernel.jupyter.session.session import Session
+from jxkernel.observe.near_names import meant
 
 __all__ = ["JxMagics"]
 
@@ -39,11 +39,8 @@ class JxMagics(Magics):
         if not name:
             return help_view({name: one.help for name, one in self._subcommands.items()})
         if name not in self._subcommands:
-            near = difflib.get_close_matches(name, self._subcommands, 1)
-            meant = (
-                f"did you mean {near[0]}?" if near else f"there are {', '.join(self._subcommands)}"
-            )
-            raise UsageError(f"%jx: there is no subcommand {name!r}; {meant}")
+            told = meant(name.lower(), self._subcommands, len(self._subcommands))
+            raise UsageError(f"%jx: there is no subcommand {name!r}{told}")
         if rest.strip() and not self._subcommands[name].takes_words:
             raise UsageError(f"%jx {name} takes no words, got {rest.strip()!r}")
         try:

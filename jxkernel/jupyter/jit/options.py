@@ -78,7 +78,7 @@ def _views(text: str) -> tuple[str, ...]:
 
 
 def _count(text: str) -> int:
-    if not text.isdigit():
+    if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a count")
     return int(text)
 
@@ -238,8 +238,10 @@ def _parse_arguments(parser: MagicArgumentParser, line: str) -> argparse.Namespa
         )
     if unknown:
         flags = [option for action in parser._actions for option in action.option_strings]
-        near = difflib.get_close_matches(unknown[0], flags, 1)
-        meant = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(flags)}"
+        # Dashes that all flags have make none of them alike.
+        named = {flag.strip("-"): flag for flag in flags}
+        near = difflib.get_close_matches(unknown[0].strip("-"), named, 1)
+        meant = f"; did you mean {named[near[0]]}?" if near else f"; there are {', '.join(flags)}"
         raise UsageError(f"%%{parser.prog}: unknown argument {unknown[0]!r}{meant}")
     return parsed
 

@@ -104,8 +104,8 @@ def _totals(session: Session, words: list[str]) -> View:
 
 def events(session: Session, words: str) -> View:
     """Return the latest events, 40 unless a number is given."""
-    if words and not words.isdigit():
-        raise UsageError(f"%jx events: {words!r} is not a count")
+    if words and not (words.isdecimal() and int(words)):
+        raise UsageError(f"%jx events: {words!r} is not a count: give a whole number from 1 on")
     records = session.recorder.records()[-int(words or 40) :]
     rows = [
         (

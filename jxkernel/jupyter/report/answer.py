@@ -6,6 +6,7 @@ from pathlib import Path
 
 from IPython.core.error import UsageError
 
+from jxkernel._reprs import file_error
 from jxkernel.jupyter.report.page import overview, page_of
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.views.view import View
@@ -27,5 +28,5 @@ def report(session: Session, words: str) -> View:
         try:
             file.write_text(page_of(view, as_json=file.suffix == ".json"), encoding="utf-8")
         except OSError as error:
-            raise UsageError(f"%jx report: {error}") from None
+            raise UsageError(f"%jx report: {file_error(error)}") from None
     return view

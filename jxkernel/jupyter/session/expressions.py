@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 import zlib
 from collections.abc import Callable, Iterable, Mapping
@@ -159,13 +160,36 @@ def _parsed(session: Session, words: str, magic: str) -> ast.expr:
     try:
         parsed = ast.parse(words, mode="eval").body
     except SyntaxError as error:
-        raise UsageError(f"{magic}: {error.msg}: {words}") from None
+        raise UsageError(f"{magic}: {_no_expression(words, error)}") from None
     if isinstance(parsed, ast.Name | ast.Attribute | ast.Lambda):
         value = evaluate(session, words)
         if callable(value) and not is_traceable(value):
             called = f"({words})" if isinstance(parsed, ast.Lambda) else words
-            raise UsageError(f"{magic}: {words} is a function: give its arguments, {called}(x)")
+            call = f"{called}({_parameters(value)})"
+            raise UsageError(f"{magic}: {words} is a function: give its arguments, {call}")
     return parsed
+
+
+def _no_expression(words: str, error: SyntaxError) -> str:
+    """What is wrong with words that are no expression, and what to write."""
+    first, _, rest = words.partition(" ")
+    if first.startswith("--") and rest:
+        return f"there is no option {first}; give a call such as f(x)"
+    return f"{error.msg}: {words}; give a call such as f(x), or an expression"
+
+
+def _parameters(function: Callable[..., Any]) -> str:
+    """The parameters that a call of a function must give; ``x`` where they are not known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return "x"
+    needed = [
+        one.name if one.kind is not one.KEYWORD_ONLY else f"{one.name}={one.name}"
+        for one in parameters
+        if one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+    return ", ".join(needed) or "x" * bool(parameters)
 
 
 def _jitted(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:

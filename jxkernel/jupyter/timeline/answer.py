@@ -6,6 +6,8 @@ import shlex
 
 from IPython.core.error import UsageError
 
+from jxkernel._jaxlib import JaxRuntimeError
+from jxkernel._reprs import file_error
 from jxkernel.jupyter.errors.tracebacks import name_cells
 from jxkernel.jupyter.session.session import Session
 from jxkernel.jupyter.session.settling import wait_for_variables
@@ -47,7 +49,10 @@ def trace(session: Session, words: str) -> View:
     profile = session.profile
     running = profile is not None and profile.is_running
     return text_view(
-        "", "a profile is running: %jx trace stop" if running else "no profile is running"
+        "",
+        "A profile is running; %jx trace stop ends it."
+        if running
+        else "No profile is running; %jx trace start begins one.",
     )
 
 
@@ -58,6 +63,8 @@ def _start(session: Session, words: list[str]) -> View:
     profile = Profile(folders[0] if folders else FOLDER, python="--python" in words)
     try:
         profile.start()
+    except OSError as error:
+        raise UsageError(f"%jx trace start: {file_error(error)}") from None
     except RuntimeError as error:
         raise UsageError(f"%jx trace start: {error}") from None
     session.profile = profile
@@ -66,12 +73,12 @@ def _start(session: Session, words: list[str]) -> View:
 
 def _stop(session: Session) -> View:
     if session.profile is None or not session.profile.is_running:
-        raise UsageError("%jx trace stop: no profile is running; %jx trace start")
+        raise UsageError("%jx trace stop: no profile is running; %jx trace start begins one")
     wait_for_variables(session.shell.user_ns)  # an interrupt ends the wait; the profile goes on
     profile, session.profile = session.profile, None
     try:
         timeline = profile.stop()
-    except OSError as error:
+    except (OSError, JaxRuntimeError) as error:  # of the profiler's own files, the latter
         raise UsageError(f"%jx trace stop: {error}") from None
     lines = timeline.by_line()
     session.measured = {one.name: round(one.total_ns) for one in lines if one.name}
@@ -83,7 +90,7 @@ def _memory(session: Session, file: str) -> View:
     try:
         found = memory_profile(file)
     except OSError as error:
-        raise UsageError(f"%jx trace memory: {error}") from None
+        raise UsageError(f"%jx trace memory: {file_error(error)}") from None
     return memory_profile_view(session, found)
 
 
