@@ -7,7 +7,7 @@ import pytest
 from jupyter_client import session
 
 from jxkernel.jupyter import load_ipython_extension
-from jxkernel.jupyter.cluster import answer
+from jxkernel.jupyter.cluster import answer, progress
 from jxkernel.jupyter.cluster.controller import Cluster
 from tests.jupyter.conftest import Notebook, Ran, notebook, opened, plain_notebook
 
@@ -41,6 +41,12 @@ def dates() -> Iterator[None]:
     session.extract_dates = BEFORE
 
 
+@pytest.fixture(autouse=True)
+def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no cell take so long that lines say where its ranks are: a busy machine is slow."""
+    monkeypatch.setattr(progress, "_STEP_SECONDS", float("inf"))
+
+
 @pytest.fixture(scope="session")
 def two_engines() -> Iterator[Cluster]:
     """A cluster of two ranks, for all tests of this process: to start it takes ten seconds."""
@@ -69,4 +75,4 @@ def spmd(pair: Notebook) -> Spmd:
     return lambda source: pair.attempt(f"%%spmd\n{source}")
 
 
-__all__ = ["notebook", "pair", "plain_notebook", "spmd", "two_engines"]
+__all__ = ["no_progress", "notebook", "pair", "plain_notebook", "spmd", "two_engines"]

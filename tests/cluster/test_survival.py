@@ -28,6 +28,11 @@ float(total(x))
 """
 
 
+@pytest.fixture
+def no_progress():
+    """Lines say where the ranks are: some of these tests read them."""
+
+
 def test_a_rank_that_waits_says_for_which(pair, spmd, monkeypatch):
     monkeypatch.setattr("jxkernel.jupyter.cluster.progress._SILENT_SECONDS", 0.3)
     ran = spmd("import time\nif rank: time.sleep(1.5)\nfloat(jx.jit(lambda x: x.max())(x))")
