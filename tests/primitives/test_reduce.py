@@ -194,6 +194,58 @@ def test_extremes_of_infinite_and_of_vast_elements_are_no_nan(axes, dtype):
         assert_close(reduce_min(x, axes), x.min(axes))
 
 
+FOLDED = [
+    ((263_001,), (0,)),
+    ((700, 403), (1,)),
+    ((60, 5001), (1,)),
+    ((300, 1000), (0,)),
+    ((20, 130, 110), (1,)),
+    ((20, 130, 110), (1, 2)),
+    ((20, 130, 110), (0, 1)),
+]
+"""Arrays that are folded piece by piece in one kernel, and axes of theirs."""
+
+
+@pytest.mark.parametrize(("shape", "axes"), FOLDED)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+def test_extremes_of_very_many_elements(shape, axes, dtype):
+    x = (1000 * RANDOM.standard_normal(shape)).astype(dtype)
+    with jx.enable_x64(True):
+        extremes = jx.jit(lambda x: (reduce_max(x, axes), reduce_min(x, axes)))
+        for places in ([0, -1], [x.size // 3, -2], [1, x.size // 2]):
+            y = x.copy()
+            y.flat[places] = 9_000, -9_000
+            for sign in (1, -1):
+                found = extremes(sign * y)
+                np.testing.assert_array_equal(found[0], (sign * y).max(axes))
+                np.testing.assert_array_equal(found[1], (sign * y).min(axes))
+            if np.issubdtype(dtype, np.floating):
+                y.flat[places[0]] = NEGATIVE_NAN
+                np.testing.assert_array_equal(extremes(y)[0], y.max(axes))
+                y.flat[places] = np.inf, np.nan
+                np.testing.assert_array_equal(extremes(y)[1], y.min(axes))
+
+
+def test_infinite_extremes_of_very_many_elements_are_no_nan():
+    for value in (np.inf, -np.inf):
+        x = np.full((600, 500), value, np.float32)
+        for axes in ((0,), (1,), (0, 1)):
+            np.testing.assert_array_equal(reduce_max(x, axes), x.max(axes))
+            np.testing.assert_array_equal(reduce_min(x, axes), x.min(axes))
+
+
+def test_transformations_of_extremes_of_very_many_elements():
+    x = RANDOM.standard_normal((3, 270_000)).astype(np.float32)
+    x[1, 7] = x[1, -1] = 9
+    gradient = jx.grad(lambda x: jnp.sum(jx.vmap(jnp.max)(x)))(x)
+    expected = x == x.max(1, keepdims=True)
+    assert_close(gradient, (expected / expected.sum(1, keepdims=True)).astype(np.float32))
+    moved = jx.jvp(lambda x: jnp.max(x, 0), (x.T,), (np.ones_like(x.T),))[1]
+    assert_close(moved, np.ones(3, np.float32))
+    looped = lax.fori_loop(0, 2, lambda _, x: x - jnp.max(x), x[0])
+    assert_close(looped, x[0] - x[0].max())
+
+
 def test_what_is_made_of_extremes_keeps_nan():
     x = np.ones(5000, np.float32)
     x[77] = np.nan

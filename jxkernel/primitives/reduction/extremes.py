@@ -11,6 +11,7 @@ from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
 from jxkernel.primitives.elementwise.compare import comparison_kind
+from jxkernel.primitives.reduction.folding import folds, lower_by_folding
 from jxkernel.primitives.shape.broadcast import append_reduction
 
 __all__ = ["loses_nan", "lower_extreme", "lower_position", "with_nan"]
@@ -57,6 +58,8 @@ def lower_extreme(
       start: its neutral element.
     """
     shape, dtype = aval.shape, aval.dtype
+    if folds(context, aval, axes):
+        return lower_by_folding(context, x, aval, axes, operation)
     if loses_nan(context, aval):
         numbers = append_reduction(context, x, aval, axes, operation, start)
         if dtype in _WITH_SQUARES:
