@@ -219,6 +219,42 @@ def test_few_of_many_are_the_elements_at_their_places(dtype, least):
     assert np.signbit(found[zeros]).tolist() == np.signbit(expected[zeros]).tolist()
 
 
+MANY = {
+    "random": RANDOM.standard_normal((2, 270_000)),
+    "ties": RANDOM.integers(-3, 3, (2, 270_000)) * RANDOM.choice([-1, 1], (2, 270_000)),
+    "no positive": -np.abs(RANDOM.integers(0, 2, (2, 270_000))) * RANDOM.choice([0.0, 1], 270_000),
+    "sorted": np.arange(540_000).reshape(2, -1),
+    "alike": np.full((1, 300_000), -np.inf),
+}
+
+
+@pytest.mark.parametrize("least", [False, True])
+@pytest.mark.parametrize("name", MANY)
+def test_few_of_very_many_are_found_by_rows(name, least):
+    x = MANY[name].astype(np.float32)
+    beside_nan = x.copy()
+    beside_nan[:, [5, 700, -1]] = np.nan, -np.nan, np.inf
+    for y in (x, beside_nan):
+        with jx.enable_x64(True):  # 64 bits are sorted
+            values, places = top_k_p.bind(y.astype(np.float64), k=10, least=least)
+        found = top_k_p.bind(y, k=10, least=least)
+        np.testing.assert_array_equal(found[1], places)
+        np.testing.assert_array_equal(found[0], np.asarray(values).astype(np.float32))
+        numbers = ~np.isnan(values)
+        signs = np.signbit(found[0])[numbers]
+        np.testing.assert_array_equal(signs, np.signbit(values)[numbers])
+
+
+def test_transformations_of_few_of_very_many():
+    x = MANY["random"].astype(np.float32)
+    order = np.argsort(-x, -1, kind="stable")[:, :3]
+    np.testing.assert_array_equal(jx.vmap(lambda x: top_k(x, 3)[1])(x), order)
+    gradient = np.asarray(jx.grad(lambda x: top_k(x, 3)[0].sum())(x))
+    expected = np.zeros_like(x)
+    np.put_along_axis(expected, order, 1, -1)
+    np.testing.assert_array_equal(gradient, expected)
+
+
 def test_top_k_rules():
     def greatest(x):
         return top_k(x, 2, axis=1)

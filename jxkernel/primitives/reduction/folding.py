@@ -13,7 +13,7 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
 from jxkernel.primitives.reduction.kernel_loops import INDEX, State, counted, integer, read, written
 
-__all__ = ["folds", "lower_by_folding"]
+__all__ = ["append_extreme_keys", "folds", "lower_by_folding", "magnitudes_turned"]
 
 _DTYPES = frozenset([np.dtype(name) for name in ("float32", "float64", "int32", "int64")])
 """Those that processors have vector instructions for the extremes of."""
@@ -29,6 +29,8 @@ _LEAST_WIDTH, _MOST_WIDTH, _LEAST_DEPTH = 16, 1 << 14, 8
 
 _AT_ONCE = 3
 """How many pieces are folded in one turn into the one that is kept."""
+
+_KEY = np.dtype(np.int32)
 
 _NARROW = 16
 """The elements that are folded into one at once; wider vectors keep a fourth, which is wide too."""
@@ -101,11 +103,60 @@ def lower_by_folding(
     return context.value("stablehlo.reshape", hlo.tensor_type(left, aval.dtype), (found,))
 
 
+def append_extreme_keys(context: Any, x: hlo.Value, aval: ShapedArray, operation: str) -> Any:
+    """Append the extremes of the rows of a matrix of float32 as integers of the same order.
+
+    As ``top_k`` orders them: -0 before 0, and after infinity NaN of either sign.
+
+    Args:
+      context: the lowering context.
+      x: the matrix.
+      aval: its type, for whose last axis ``folds`` holds.
+      operation: ``stablehlo.maximum`` or ``stablehlo.minimum``.
+    """
+    rows = _rows(aval, (1,))
+    assert rows
+    flat = hlo.tensor_type((rows.count * rows.size,), aval.dtype)
+    x = context.value("stablehlo.reshape", flat, (x,))
+    fold = _Fold(rows, _KEY, operation, _keys)
+    return context.one_kernel("extremes", (x,), (fold.kind(rows.count),), fold.all_rows)[0]
+
+
+def _keys(builder: hlo.Builder, x: Any) -> Any:
+    """Return float32 numbers as integers; see ``append_extreme_keys``."""
+    shape = tuple(x.type.shape)
+    kind = hlo.tensor_type(shape, _KEY)
+    nan = builder.compare(x, x, "NE", shape, "FLOAT")
+    nans = builder.splat(np.nan, shape, np.dtype(np.float32))
+    x = builder.value("stablehlo.select", x.type, (nan, nans, x))
+    bits = builder.value("stablehlo.bitcast_convert", kind, (x,))
+    return magnitudes_turned(builder, bits)
+
+
+def magnitudes_turned(builder: hlo.Builder, bits: Any) -> Any:
+    """Return the bits of float32 numbers with the magnitudes of negative ones turned around.
+
+    As integers these have the order of the numbers.  Done twice it gives the bits.
+    """
+    kind, shape = bits.type, tuple(bits.type.shape)
+    last, magnitude = (builder.splat(number, shape, _KEY) for number in (31, 2**31 - 1))
+    signs = builder.value("stablehlo.shift_right_arithmetic", kind, (bits, last))
+    turned = builder.value("stablehlo.and", kind, (signs, magnitude))
+    return builder.value("stablehlo.xor", kind, (bits, turned))
+
+
 class _Fold:
     """The loops over rows, and over the pieces of each."""
 
-    def __init__(self, rows: _Rows, dtype: DType, operation: str) -> None:
+    def __init__(
+        self,
+        rows: _Rows,
+        dtype: DType,
+        operation: str,
+        encoded: Callable[[hlo.Builder, Any], Any] | None = None,
+    ) -> None:
         self.rows, self.dtype, self.operation = rows, dtype, operation
+        self.encoded, self.given = encoded, np.dtype(np.float32) if encoded else dtype
         self.direction = "GT" if operation == "stablehlo.maximum" else "LT"
 
     def kind(self, width: int) -> Any:
@@ -132,7 +183,9 @@ class _Fold:
 
         def piece(inner: hlo.Builder, place: Any) -> Any:
             place = integer(inner, "minimum", place, last)
-            return read(inner, x, place, self.kind(rows.width), rows.width)
+            kind = hlo.tensor_type((rows.width,), self.given)
+            found = read(inner, x, place, kind, rows.width)
+            return self.encoded(inner, found) if self.encoded else found
 
         def turn(inner: hlo.Builder, number: Any, kept: Any) -> State:
             ahead = integer(inner, "multiply", number, _AT_ONCE * rows.width)

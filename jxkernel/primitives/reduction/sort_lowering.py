@@ -20,6 +20,7 @@ from jxkernel.dtypes import DType
 from jxkernel.primitives.reduction.ordered_keys import Keys
 from jxkernel.primitives.reduction.radix import Sortable, sorted_by_digits
 from jxkernel.primitives.reduction.selection import partitioned_by_digits
+from jxkernel.primitives.reduction.top import row_length, top_of_rows
 
 __all__ = ["fetched", "lower_argpartition", "lower_partition", "lower_sort", "lower_top_k"]
 
@@ -260,6 +261,8 @@ def lower_top_k(context: Any, x: Any, k: int, least: bool) -> list[Any]:
         out = context.avals_out[0]
         return [context.splat(0, out.shape, out.dtype), context.splat(0, out.shape, _INDEX)]
     if not symbolic and _fits_float32(aval.dtype) and 8 * k <= aval.shape[-1]:
+        if length := row_length(context, aval, k):
+            return top_of_rows(context, x, aval, k, least, length, _top_of_float32)
         return _top_of_float32(context, x, aval, k, least, places_kind)
     keys = Keys(context, aval.shape)
     word, kind = keys.ordered(x, aval.dtype, "apart", "equal")
