@@ -292,6 +292,21 @@ def known_integer(value: Any) -> int | None:
     return int(elements) if not elements.shape else None
 
 
+def known_slice(value: Any) -> tuple[Any, tuple[int, ...], tuple[int, ...]] | None:
+    """Return of what array a value is a slice without strides, and its bounds; else None."""
+    owner = value.owner
+    if not isinstance(owner, ir.Operation) and not isinstance(owner, ir.OpView):
+        return None
+    operation = owner.operation
+    if operation.name != "stablehlo.slice":
+        return None
+    attributes: Any = operation.attributes
+    if any(stride != 1 for stride in attributes["strides"]):
+        return None
+    start, limit = (tuple(attributes[f"{name}_indices"]) for name in ("start", "limit"))
+    return operation.operands[0], start, limit
+
+
 def _mark(operation: Any, attributes: Mapping[str, str]) -> None:
     """Give an operation frontend attributes; it keeps those that it has."""
     own, given = operation.attributes, dict[str, Any]()

@@ -145,3 +145,49 @@ def test_weak_types_stay_when_all_operands_are_weak() -> None:
     weak = jx.make_jaxpr(lambda x: (reshape(x, (1,)), stack([x, x]), stack([x, np.float32(1)])))
     avals = weak(1.0).out_avals
     assert [aval.weak_type for aval in avals] == [True, True, False]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.bool_, np.complex64])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_the_end_of_a_large_array_is_moved_in_front(axis: int, dtype: Any) -> None:
+    x = RANDOM.integers(0, 2, (130, 131)).astype(dtype)
+
+    def joined(x: Any, cut: int) -> Any:
+        size = x.shape[axis]
+        parts = slice_in_dim(x, cut, size, axis=axis), slice_in_dim(x, 0, cut, axis=axis)
+        return concatenate(parts, axis)
+
+    for cut in (0, 1, 33, 65, 98, x.shape[axis] - 1):
+        rolled = jx.jit(lambda x, cut=cut: joined(x, cut))(x)
+        np.testing.assert_array_equal(rolled, np.roll(x, -cut, axis))
+        batched = jx.jit(jx.vmap(lambda x, cut=cut: joined(x, cut)))(np.stack([x, x]))
+        np.testing.assert_array_equal(batched[1], np.roll(x, -cut, axis))
+
+
+def test_slices_of_a_large_array_that_are_no_roll() -> None:
+    x = RANDOM.standard_normal((200, 200))
+
+    def parts(x: Any, *rows: tuple[int, int, int]) -> Any:
+        return concatenate([slice(x, (a, 0), (b, 199), (s, 1)) for a, b, s in rows], 0)
+
+    for rows in (
+        ((199, 200, 1), (0, 199, 1)),  # one column is left out
+        ((190, 200, 1), (0, 180, 1)),  # a gap
+        ((190, 200, 1), (10, 200, 1)),  # not from 0
+        ((0, 20, 1), (0, 180, 1)),
+        ((180, 200, 2), (0, 180, 1)),
+    ):
+        expected = np.concatenate([x[a:b:s, :199] for a, b, s in rows])
+        np.testing.assert_allclose(jx.jit(parts, static_argnums=(1, 2))(x, *rows), expected)
+    other = jx.jit(lambda x, y: concatenate([x[190:], y[:190]], 0))(x, -x)
+    np.testing.assert_allclose(other, np.concatenate([x[190:], -x[:190]]))
+    wide = jx.jit(lambda x: concatenate([x[170:180], x[:170]], 0))(x)
+    np.testing.assert_allclose(wide, np.concatenate([x[170:180], x[:170]]))
+
+
+def test_the_derivative_of_a_rolled_array_is_rolled_back() -> None:
+    x, t = RANDOM.standard_normal((2, 20_000)).astype(np.float32)
+    moved = jx.jvp(lambda x: jx.numpy.roll(x, 3), (x,), (t,))[1]
+    np.testing.assert_array_equal(moved, np.roll(t, 3))
+    pulled = jx.jit(lambda t: jx.vjp(lambda x: jx.numpy.roll(x, 3), x)[1](t)[0])(t)
+    np.testing.assert_array_equal(pulled, np.roll(t, -3))

@@ -4,11 +4,14 @@ All are linear; joining and cutting are each other's transposes.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from jxkernel import hlo
 from jxkernel.core.avals import ShapedArray, rank_of, shape_of
 from jxkernel.core.axes import Axis
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.zeros import Zero, is_linear
 from jxkernel.errors import ShapeMismatchError
 from jxkernel.primitives.arguments import canonical_axis, integers, is_array, sequence, whole_number
@@ -34,7 +37,13 @@ __all__ = [
     "stack_p",
 ]
 
+_INDEX = np.dtype(np.int32)
+_Slice: TypeAlias = tuple[Any, tuple[int, ...], tuple[int, ...]]
+
 # ---------------------------------------------------------------- concatenate
+
+_LEAST_ROLLED, _SHORT = 1 << 14, 4
+"""The elements of an array, and how many times as long as one of two slices, that are rolled."""
 
 concatenate_p = MovingPrimitive("concatenate").define(sharding=rules.Linear(rules.concatenating))
 
@@ -92,9 +101,57 @@ def _concatenate_abstract_eval(*operands: ShapedArray, dimension: int) -> Shaped
 def _concatenate_lower(context: Any, *values: Any, dimension: int) -> Any:
     if len(values) == 1:
         return values[0]
+    if (rolled := _rolled(context, values, dimension)) is not None:
+        return rolled
     return context.value(
         "stablehlo.concatenate", context.out_type, values, {"dimension": hlo.i64_attr(dimension)}
     )
+
+
+def _rolled(context: Any, values: Sequence[Any], dimension: int) -> Any:
+    """Append an array whose end is moved in front of its start; None for another concatenation.
+
+    XLA's CPU compiler copies both slices, and joins the copies; in a larger kernel it asks of each
+    element which one it is of.  Where one of them is short, it is written into a copy of the array
+    that is moved by it, which is made, or computed with, by vectors.
+    """
+    aval = context.avals_out[0]
+    module, size = context.module, aval.shape[dimension]
+    if module.platform != "cpu" or module.partitioned or any(map(is_symbolic, aval.shape)):
+        return None
+    if aval.size < _LEAST_ROLLED or len(values) != 2:
+        return None
+    end, start = hlo.known_slice(values[0]), hlo.known_slice(values[1])
+    if end is None or start is None or not _is_roll(end, start, aval.shape, dimension):
+        return None
+    cut = end[1][dimension]
+    if not cut or min(cut, size - cut) * _SHORT > size:
+        return None
+    by = size - cut if size - cut < cut else -cut
+    short, place = (values[0], 0) if by > 0 else (values[1], size - cut)
+    padding = {
+        "edge_padding_low": hlo.dense_i64_array(_at(dimension, by, aval.ndim)),
+        "edge_padding_high": hlo.dense_i64_array(_at(dimension, -by, aval.ndim)),
+        "interior_padding": hlo.dense_i64_array((0,) * aval.ndim),
+    }
+    zero = context.constant(0, aval.dtype)
+    moved = context.value("stablehlo.pad", context.out_type, (end[0], zero), padding)
+    places = [context.constant(number, _INDEX) for number in _at(dimension, place, aval.ndim)]
+    update = moved, short, *places
+    return context.value("stablehlo.dynamic_update_slice", context.out_type, update)
+
+
+def _at(dimension: int, number: int, rank: int) -> tuple[int, ...]:
+    return tuple([number if axis == dimension else 0 for axis in range(rank)])
+
+
+def _is_roll(end: _Slice, start: _Slice, shape: tuple[int, ...], dimension: int) -> bool:
+    """Return whether two slices are the end and the start of one array, cut at one place."""
+    rank, cut = len(shape), end[1][dimension]
+    if end[0] != start[0] or tuple(end[0].type.shape) != shape:
+        return False
+    until = tuple([cut if axis == dimension else size for axis, size in enumerate(shape)])
+    return (*end[1:], *start[1:]) == (_at(dimension, cut, rank), shape, (0,) * rank, until)
 
 
 @concatenate_p.def_batch
