@@ -1,18 +1,21 @@
 /**
- * What the plugins give each other. One plugin for each folder; none imports another's code but
- * through these.
+ * What the plugins give each other. None imports another folder's code but through these, and
+ * `shared`.
  */
 
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Cell } from '@jupyterlab/cells';
 import type { IRenderMime } from '@jupyterlab/rendermime-interfaces';
+import type { CommandRegistry } from '@lumino/commands';
 import { Token } from '@lumino/coreutils';
 import type { IDisposable, IObservableDisposable } from '@lumino/disposable';
 import type { ISignal } from '@lumino/signaling';
 import type { Widget } from '@lumino/widgets';
+import type React from 'react';
 
-import type { Payloads, Status, WireEvent, Work } from './protocol';
+import type { Answers, Payloads, Status, WireEvent, Work } from './protocol';
 import type { IPreferenceValues } from './settings/values';
+import type { Feed } from './shared/feed';
 
 /** What has changed of a session. */
 export type SessionChange = 'status' | 'work' | 'events';
@@ -92,25 +95,61 @@ export interface IViews {
 
 export const IViews = new Token<IViews>('jxkernel:IViews', 'Draws the outputs of jxkernel.');
 
-/** The marks in cells' editors: what was traced, static, a constant, a side effect. */
-export interface IMarks {
-  /** Whether they are shown. */
-  isOn: boolean;
-  /** Whether lines show what they cost. */
-  showsCosts: boolean;
-  /** Emits when they are shown or hidden. */
-  readonly changed: ISignal<IMarks, void>;
-  /**
-   * Explains what is marked where an editor's cursor stands, in a tooltip and to a screen reader.
-   *
-   * @returns whether anything is marked there.
-   */
-  explain(editor: Cell['editor']): boolean;
+/** A line's cost in words, and how hot it is, from 0 to 1: the costliest line of all is 1. */
+export interface ILineCost {
+  readonly text: string;
+  readonly heat: number;
 }
 
-export const IMarks = new Token<IMarks>(
-  'jxkernel:IMarks',
-  'The marks of traced and static names in cells’ editors.'
+/** The cost of lines, by `file:line`. */
+export type LineCosts = ReadonlyMap<string, ILineCost>;
+
+/** What lines cost, for the marks in editors. */
+export interface ILineCosts {
+  /** What lines of all kernels cost; null where that is not to be shown. */
+  readonly lines: LineCosts | null;
+  /** Emits when it is another. */
+  readonly changed: ISignal<ILineCosts, void>;
+  /** Asks a session what its lines cost, while that is shown. */
+  follow(session: ISession): void;
+}
+
+export const ILineCosts = new Token<ILineCosts>(
+  'jxkernel:ILineCosts',
+  'What lines of jitted code cost.'
+);
+
+/** A program that the kernel keeps, as the one who draws it lets others ask about it. */
+export interface IKeptProgram {
+  /** Asks the kernel about it. A failure is told beside the program. */
+  ask<K extends keyof Answers>(
+    name: K,
+    arguments_?: Record<string, unknown>
+  ): Promise<Answers[K] | null>;
+  /** Says a sentence beside the program, and draws it anew; an empty one takes back the last. */
+  say(notice: string): void;
+}
+
+/** A program's comparison with others, as a part of its view. */
+export interface IComparison {
+  /** Whether other programs are offered. */
+  readonly isOffered: boolean;
+  /** Asks what there is to compare with, because the user clicked; ends a comparison. */
+  offer(): Promise<void>;
+  /** Draws the choice of the other program; null where none is offered. */
+  choice(): React.JSX.Element | null;
+  /** Draws what was compared; null where nothing was. */
+  difference(): React.JSX.Element | null;
+}
+
+/** Compares programs that the kernel keeps. */
+export interface IComparisons {
+  of(program: IKeptProgram): IComparison;
+}
+
+export const IComparisons = new Token<IComparisons>(
+  'jxkernel:IComparisons',
+  'Compares programs that the kernel keeps.'
 );
 
 /** A line of the user's code. */
@@ -147,16 +186,74 @@ export const IPreferences = new Token<IPreferences>(
   'The settings of jxkernel.'
 );
 
-/** The names of the commands. */
-export const CommandIDs = {
-  showPanel: 'jxkernel:show-panel',
-  showLedger: 'jxkernel:show-ledger',
-  explainCell: 'jxkernel:explain-cell',
-  explainName: 'jxkernel:explain-name',
-  clearCaches: 'jxkernel:clear-caches',
-  toggleTeaching: 'jxkernel:toggle-teaching',
-  toggleMarks: 'jxkernel:toggle-marks',
-  toggleCosts: 'jxkernel:toggle-costs',
-  selectBackend: 'jxkernel:select-backend',
-  load: 'jxkernel:load'
-} as const;
+/** The commands: each is there with a session of jxkernel only, unless it says otherwise. */
+export interface ICommands {
+  /** The session worked in, where its jxkernel is loaded and understood. */
+  readonly session: ISession | null;
+  /** The code cell worked in, where it is of the session worked in. */
+  readonly codeCell: Cell | null;
+  /** Adds a command, to the palette too; asks again whether it can be used as sessions change. */
+  add(id: string, command: CommandRegistry.ICommandOptions): void;
+  /** Does something to the session worked in; tells a failure where it is seen. */
+  act(does: (session: ISession) => Promise<unknown>): Promise<void>;
+}
+
+export const ICommands = new Token<ICommands>('jxkernel:ICommands', 'The commands of jxkernel.');
+
+/** The command that a click on the status asks for. */
+export const SELECT_BACKEND = 'jxkernel:select-backend';
+
+/** A section of the panel. */
+export interface ISection {
+  readonly id: string;
+  /** Its tab. */
+  readonly name: string;
+  /** Sections of lower rank stand before it. */
+  readonly rank: number;
+  /** What the panel's filter is for; null where it has none. */
+  readonly filtered: string | null;
+  /** Whether it has a control that is to have the focus, with `data-jxk-first`. */
+  readonly hasFirst: boolean;
+  /** What it is fed by. */
+  readonly feed: Feed<unknown>;
+  /** Draws it; null until there is an answer. */
+  draw(): React.JSX.Element | null;
+  /** Called when the status of the session has changed. */
+  onStatus?(): void;
+  /** Called when the session is another: forgets what is known besides the feed. */
+  clear?(): void;
+  /** Called when the panel goes away. */
+  dispose?(): void;
+}
+
+/** Ways from what the panel says to the code. */
+export interface IWays {
+  /** Whether a text names a cell that can be gone to. */
+  canGo(text: string | null, cells: Record<string, string>): boolean;
+  /** Goes to the cell that a text names. */
+  go(text: string, cells: Record<string, string>): void;
+  /** Opens a file of the user's at a line. */
+  open(path: string, line: number): void;
+}
+
+/** The panel: features add their sections. */
+export interface IPanel {
+  /** The session that is shown. */
+  readonly session: ISession | null;
+  /** The words that lists are filtered by. */
+  readonly filter: string;
+  readonly ways: IWays;
+  add(section: ISection): void;
+  /** Shows the panel and a section of it. */
+  show(id: string): void;
+  /** Whether a section can be seen. */
+  isShown(section: ISection): boolean;
+  /** Asks for the section shown, now. */
+  refresh(): void;
+  /** Says that everything may be another by now. */
+  expire(): void;
+  /** Draws anew. */
+  redraw(): void;
+}
+
+export const IPanel = new Token<IPanel>('jxkernel:IPanel', 'The panel of jxkernel.');

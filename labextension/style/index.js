@@ -3,7 +3,7 @@ import './marks.css';
 import './programs.css';
 import './graph.css';
 import './panel.css';
-import './runs.css';
+import './jit.css';
 import './tables.css';
 import './provenance.css';
 import './charts.css';

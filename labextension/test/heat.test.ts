@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { lineCosts } from '../src/marks/heat.ts';
+import { lineCosts } from '../src/programs/heat.ts';
 import type { LineCostPayload } from '../src/protocol.ts';
 
 const line = (number: number, flops: number, device_ns = 0): LineCostPayload => ({

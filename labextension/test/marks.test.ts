@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { aligned } from '../src/shared/align.ts';
-import { ofFile } from '../src/marks/files.ts';
-import { assigned } from '../src/marks/notebook.ts';
-import type { IPlacedMark } from '../src/shared/marks.ts';
-import { afterEdit, marksAt, place, sourcesOf } from '../src/shared/marks.ts';
-import { explained, spoken } from '../src/shared/explaining.ts';
+import { aligned } from '../src/provenance/align.ts';
+import { ofFile } from '../src/provenance/files.ts';
+import { assigned } from '../src/provenance/notebook.ts';
+import type { IPlacedMark } from '../src/provenance/marks.ts';
+import { afterEdit, marksAt, place, sourcesOf } from '../src/provenance/marks.ts';
+import { explained, spoken } from '../src/provenance/explaining.ts';
 import type { FunctionMapPayload, Mark, NameFact } from '../src/protocol.ts';
 
 const SOURCE = ['h = x * w', 'k = n + 1', 'h'];

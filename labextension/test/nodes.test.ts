@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { SECTION, programsIn, sectionsOf } from '../src/graph/nodes.ts';
+import { SECTION, programsIn, sectionsOf } from '../src/programs/graph/nodes.ts';
 import { chain, equation, jaxpr, nested, program } from './programs.ts';
 
 test('a program has its own equations alone as nodes, and says which hold others', () => {

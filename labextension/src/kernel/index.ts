@@ -9,7 +9,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { ISessions } from '../tokens';
 import { Sessions } from './sessions';
 
-export const sessionsPlugin: JupyterFrontEndPlugin<ISessions> = {
+const sessionsPlugin: JupyterFrontEndPlugin<ISessions> = {
   id: 'jxkernel:sessions',
   description: 'Joins the kernels of open notebooks and consoles.',
   autoStart: true,
@@ -39,3 +39,5 @@ export const sessionsPlugin: JupyterFrontEndPlugin<ISessions> = {
     return sessions;
   }
 };
+
+export default [sessionsPlugin];

@@ -1,8 +1,8 @@
 /**
- * The plugin that draws the recompilation ledger.
+ * The plugins of the recompilation ledger: its view, its sections of the panel and its commands.
  */
 
-import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { IThemeManager, ReactWidget, UseSignal } from '@jupyterlab/apputils';
 import { IRenderMimeRegistry, MimeModel } from '@jupyterlab/rendermime';
 import type { JSONObject } from '@lumino/coreutils';
@@ -10,11 +10,15 @@ import { Widget } from '@lumino/widgets';
 import React, { useLayoutEffect, useRef } from 'react';
 
 import type { BuildTimeline, LedgerPayload } from '../protocol';
-import { ISessions, IViews } from '../tokens';
+import { ask } from '../shared/asking';
+import { ICommands, IPanel, IPreferences, ISessions, IViews } from '../tokens';
+import { explainCell } from './explain';
 import { figure, PLOTLY } from './figure.ts';
 import { Ledger } from './ledger.tsx';
+import { functionsSection, ledgerSection } from './sections';
+import { ledgerTab } from './tab';
 
-export const ledgerPlugin: JupyterFrontEndPlugin<void> = {
+const ledgerPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:ledger',
   description: 'Draws the recompilation ledger.',
   autoStart: true,
@@ -45,13 +49,59 @@ export const ledgerPlugin: JupyterFrontEndPlugin<void> = {
   }
 };
 
+const sectionsPlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jxkernel:ledger-sections',
+  description: 'Shows the ledger and the traced functions in the panel, and explains cells.',
+  autoStart: true,
+  requires: [IPanel, ICommands, IPreferences],
+  optional: [IViews],
+  activate: (
+    app: JupyterFrontEnd,
+    panel: IPanel,
+    commands: ICommands,
+    preferences: IPreferences,
+    views: IViews | null
+  ) => {
+    const openAll = (token: string): void =>
+      void commands.act(async session => {
+        const tab = views && (await ledgerTab(views, session, token));
+        if (tab) {
+          app.shell.add(tab, 'main');
+        }
+      });
+    panel.add(ledgerSection(panel, preferences, openAll));
+    panel.add(functionsSection(panel));
+    commands.add('jxkernel:show-ledger', {
+      label: 'Show Recompilation Ledger',
+      caption: 'Why functions were traced and compiled, and what it cost',
+      execute: () => panel.show('ledger')
+    });
+    commands.add('jxkernel:explain-cell', {
+      label: 'Explain Active Cell',
+      caption: 'What was traced and compiled in the active cell, and why',
+      isEnabled: () => commands.session !== null && commands.codeCell !== null,
+      execute: () =>
+        commands.act(async session => {
+          const model = commands.codeCell?.model as
+            | { readonly id: string; readonly executionCount?: number | null }
+            | undefined;
+          if (model) {
+            await explainCell(session, model.id, model.executionCount ?? null);
+          }
+        })
+    });
+  }
+};
+
+export default [ledgerPlugin, sectionsPlugin];
+
 /** Asks the kernel for all builds that it holds. */
 async function allBuilds(sessions: ISessions, token: string): Promise<LedgerPayload> {
   const session = sessions.current;
   if (!session?.status) {
     throw new Error('No running kernel has jxkernel: the rest cannot be asked for.');
   }
-  return session.request<LedgerPayload>('builds', { token });
+  return ask(session, 'builds', { token });
 }
 
 /** The figure by plotly's own renderer, which plotly brings to JupyterLab, in the theme's colours. */

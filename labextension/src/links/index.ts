@@ -9,7 +9,7 @@ import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 
 const SHOWN_MS = 2_000;
 
-export const linksPlugin: JupyterFrontEndPlugin<void> = {
+const linksPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:links',
   description: 'Follows links within the outputs of jxkernel.',
   autoStart: true,
@@ -17,6 +17,8 @@ export const linksPlugin: JupyterFrontEndPlugin<void> = {
     document.addEventListener('click', follow, { capture: true });
   }
 };
+
+export default [linksPlugin];
 
 function follow(event: MouseEvent): void {
   const link = (event.target as Element | null)?.closest?.('.jxk a[href]');

@@ -1,23 +1,20 @@
 /**
- * The plugin that draws live memory, and tables.
+ * The plugins of memory: views of live arrays and of where memory ran out, and the panel's section.
  */
 
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { ReactWidget } from '@jupyterlab/apputils';
 import { INotebookTracker } from '@jupyterlab/notebook';
-import React, { useMemo } from 'react';
+import React from 'react';
 
-import type { TablePayload } from '../protocol';
-import { Table } from '../shared/table.tsx';
-import { ISessions, IViews } from '../tokens';
+import { TextTable } from '../shared/texttable.tsx';
+import { ICommands, IPanel, IPreferences, ISessions, IViews } from '../tokens';
+import { Section } from './section';
 import { Shortage } from './shortage.tsx';
-import { columnsOf, leftOut } from './tables.ts';
 
-const BARS = ['Size', 'Their size', 'In use'];
-
-export const memoryPlugin: JupyterFrontEndPlugin<void> = {
+const memoryPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:memory',
-  description: 'Draws live arrays and tables, and frees memory where it ran out.',
+  description: 'Draws live arrays, and frees memory where it ran out.',
   autoStart: true,
   requires: [IViews],
   optional: [ISessions, INotebookTracker],
@@ -30,8 +27,8 @@ export const memoryPlugin: JupyterFrontEndPlugin<void> = {
     views.add('memory', ({ data }) =>
       ReactWidget.create(
         <>
-          <Texts table={data.arrays} />
-          <Texts table={data.devices} />
+          <TextTable table={data.arrays} />
+          <TextTable table={data.devices} />
         </>
       )
     );
@@ -40,24 +37,16 @@ export const memoryPlugin: JupyterFrontEndPlugin<void> = {
         <Shortage data={data} sessions={trusted ? sessions : null} notebooks={notebooks} />
       )
     );
-    views.add('table', ({ data }) => ReactWidget.create(<Texts table={data} />));
   }
 };
 
-/** A table of texts. */
-function Texts(props: { readonly table: TablePayload }): React.JSX.Element {
-  const { table } = props;
-  const columns = useMemo(() => columnsOf(table, BARS), [table]);
-  const more = leftOut(table);
-  return (
-    <>
-      <Table
-        label={table.title}
-        rows={table.rows}
-        columns={columns}
-        heading={<b>{table.title}</b>}
-      />
-      {more && <div className="jp-jxk-dim">{more}</div>}
-    </>
-  );
-}
+const livePlugin: JupyterFrontEndPlugin<void> = {
+  id: 'jxkernel:live',
+  description: 'Shows live arrays in the panel.',
+  autoStart: true,
+  requires: [IPanel, ICommands, IPreferences],
+  activate: (_, panel: IPanel, commands: ICommands, preferences: IPreferences) =>
+    panel.add(new Section(panel, commands, preferences))
+};
+
+export default [memoryPlugin, livePlugin];

@@ -7,7 +7,8 @@ import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import { NotebookActions } from '@jupyterlab/notebook';
 import React, { useRef, useState } from 'react';
 
-import type { RoomAnswer, ShortagePayload } from '../protocol';
+import type { ShortagePayload } from '../protocol';
+import { ask } from '../shared/asking';
 import { Button } from '../shared/controls.tsx';
 import { bytes } from '../shared/texts.ts';
 import type { ISessions } from '../tokens';
@@ -31,7 +32,7 @@ export function Shortage(props: {
       }
       const { panel, cell } = home;
       const session = sessions.of(panel.sessionContext);
-      await session.request<RoomAnswer>('make_room', { token: data.token, names });
+      await ask(session, 'make_room', { token: data.token, names });
       await NotebookActions.runCells(panel.content, [cell], panel.sessionContext);
     } catch (reason) {
       setNotice(reason instanceof Error ? reason.message : String(reason));

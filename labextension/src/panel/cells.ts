@@ -8,8 +8,8 @@ import { PathExt } from '@jupyterlab/coreutils';
 import type { IDocumentWidget } from '@jupyterlab/docregistry';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 
+import { cellPlace } from '../shared/cellplace.ts';
 import type { ISession } from '../tokens';
-import { cellPlace } from './texts.ts';
 
 /** How long a cell that was gone to is lit up, in milliseconds. */
 const LIT = 1500;

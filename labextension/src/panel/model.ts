@@ -1,40 +1,11 @@
 /**
- * The panel's state: what was asked of the session worked in, and which section is shown.
+ * The panel's state: the session worked in, the sections, and which of them is shown.
  */
 
 import { VDomModel } from '@jupyterlab/apputils';
 
-import type { Answers } from '../protocol';
-import type { IPreferences, ISession, ISessions, SessionChange } from '../tokens';
-import { BackendModel } from './backend.ts';
-import { Feed, Pace } from './feed.ts';
-
-/** A section of the panel. */
-export type Section = 'ledger' | 'functions' | 'live' | 'backend' | 'cluster';
-
-/** The sections in their order, with their names. */
-export const SECTIONS: readonly (readonly [Section, string])[] = [
-  ['ledger', 'Ledger'],
-  ['functions', 'Functions'],
-  ['live', 'Arrays'],
-  ['backend', 'Devices'],
-  ['cluster', 'Cluster']
-];
-
-/** Milliseconds between two looks at a cluster. */
-const LOOK = 2000;
-
-/** Asks a session for what is answered under a name. */
-export async function ask<K extends keyof Answers>(
-  session: ISession | null,
-  name: K,
-  arguments_: Record<string, unknown> = {}
-): Promise<Answers[K]> {
-  if (!session) {
-    throw new Error('No notebook or console is open');
-  }
-  return session.request<Answers[K]>(name, arguments_);
-}
+import { Pace } from '../shared/feed.ts';
+import type { IPreferences, ISection, ISession, ISessions, SessionChange } from '../tokens';
 
 /** Follows the session worked in; asks it for the section that is shown, after each cell. */
 export class PanelModel extends VDomModel {
@@ -43,33 +14,13 @@ export class PanelModel extends VDomModel {
     private readonly _preferences: IPreferences
   ) {
     super();
-    const changed = (): void => this.stateChanged.emit();
-    const current = (): ISession | null => this._session;
-    this.ledger = new Feed(() => ask(current(), 'ledger'), changed);
-    this.functions = new Feed(() => ask(current(), 'functions'), changed);
-    this.live = new Feed(() => ask(current(), 'live', { holders: this._holders }), changed);
-    this.cluster = new Feed(
-      () => ask(current(), 'cluster'),
-      () => this._onCluster()
-    );
-    this.backend = new BackendModel((name, arguments_) => ask(current(), name, arguments_), changed);
     _sessions.currentChanged.connect(this._onCurrentChanged, this);
-    _preferences.changed.connect(changed, this);
+    _preferences.changed.connect(this.redraw, this);
     this._follow(_sessions.current);
   }
 
-  readonly ledger: Feed<Answers['ledger']>;
-  readonly functions: Feed<Answers['functions']>;
-  readonly live: Feed<Answers['live']>;
-  readonly cluster: Feed<Answers['cluster']>;
-  readonly backend: BackendModel;
-
   get session(): ISession | null {
     return this._session;
-  }
-
-  get preferences(): IPreferences {
-    return this._preferences;
   }
 
   /** Whether the kernel's jxkernel is there and speaks a version that is known. */
@@ -77,14 +28,29 @@ export class PanelModel extends VDomModel {
     return !!this._session?.status && !this._session.isNewer;
   }
 
-  get section(): Section {
-    return this._section;
+  /** The sections in their order. */
+  get sections(): readonly ISection[] {
+    return this._sections;
   }
 
-  set section(section: Section) {
-    if (section !== this._section) {
-      this._section = section;
-      this.stateChanged.emit();
+  /** The section shown: the first one until another was chosen. */
+  get section(): ISection | null {
+    return this._sections.find(one => one.id === this._chosen) ?? this._sections[0] ?? null;
+  }
+
+  /** Adds a section in its place. */
+  add(section: ISection): void {
+    this._sections.push(section);
+    this._sections.sort((one, other) => one.rank - other.rank);
+    this.redraw();
+    this._refreshStale();
+  }
+
+  /** Shows a section. */
+  choose(id: string): void {
+    if (id !== this.section?.id) {
+      this._chosen = id;
+      this.redraw();
       this._refreshStale();
     }
   }
@@ -103,16 +69,6 @@ export class PanelModel extends VDomModel {
     }
   }
 
-  /** Whether live arrays are asked for with holders besides variables and outputs. */
-  get holders(): boolean {
-    return this._holders;
-  }
-
-  set holders(holders: boolean) {
-    this._holders = holders;
-    void this.live.refresh();
-  }
-
   /** The words that the lists are filtered by. */
   get filter(): string {
     return this._filter;
@@ -120,25 +76,18 @@ export class PanelModel extends VDomModel {
 
   set filter(filter: string) {
     this._filter = filter;
-    this.stateChanged.emit();
+    this.redraw();
   }
 
-  /** What the section shown is fed by. */
-  get feed(): Feed<Answers[Section]> {
-    const feeds: Record<Section, Feed<Answers[Section]>> = {
-      ledger: this.ledger,
-      functions: this.functions,
-      live: this.live,
-      backend: this.backend.state,
-      cluster: this.cluster
-    };
-    return feeds[this._section];
+  /** Draws the panel anew. */
+  redraw(): void {
+    this.stateChanged.emit();
   }
 
   /** Asks for the section shown, now. */
   refresh(): void {
     if (this.isReady) {
-      void this.feed.refresh();
+      void this.section?.feed.refresh();
     }
   }
 
@@ -153,10 +102,10 @@ export class PanelModel extends VDomModel {
       return;
     }
     this._pace.cancel();
-    this._look.cancel();
-    this.backend.dispose();
+    this._sections.forEach(one => one.dispose?.());
     this._session?.changed.disconnect(this._onSessionChanged, this);
     this._sessions.currentChanged.disconnect(this._onCurrentChanged, this);
+    this._preferences.changed.disconnect(this.redraw, this);
     super.dispose();
   }
 
@@ -180,15 +129,15 @@ export class PanelModel extends VDomModel {
     }
   }
 
-  /** A kernel that came or went away; or one whose backend was changed, maybe by code. */
+  /** A kernel that came or went away; or one that was changed, maybe by code. */
   private _onStatus(): void {
     if (this.isReady !== this._wasReady) {
       this._clear();
     } else {
-      this.backend.state.expire();
+      this._sections.forEach(one => one.onStatus?.());
       this._refreshStale();
     }
-    this.stateChanged.emit();
+    this.redraw();
   }
 
   private _onEvents(session: ISession): void {
@@ -207,48 +156,32 @@ export class PanelModel extends VDomModel {
   }
 
   private _expire(): void {
-    const { ledger, functions, live, backend, cluster } = this;
-    [ledger, functions, live, backend.state, cluster].forEach(one => one.expire());
-  }
-
-  /** Ranks move while a cell runs, so a cluster that is shown is looked at again and again. */
-  private _onCluster(): void {
-    this.stateChanged.emit();
-    if (!this.cluster.isAsking && this.cluster.answer?.ranks.length) {
-      this._look.request(LOOK);
-    }
-  }
-
-  private _lookAgain(): void {
-    if (this._isVisible && this._section === 'cluster') {
-      this.refresh();
-    } else {
-      this.cluster.expire();
-    }
+    this._sections.forEach(one => one.feed.expire());
   }
 
   private _clear(): void {
     this._wasReady = this.isReady;
     this._pace.cancel();
-    [this.ledger, this.functions, this.live, this.cluster].forEach(one => one.clear());
-    this.backend.clear();
+    for (const section of this._sections) {
+      section.clear?.();
+      section.feed.clear();
+    }
     this._refreshStale();
-    this.stateChanged.emit();
+    this.redraw();
   }
 
   private _refreshStale(): void {
-    if (this._isVisible && this.feed.isStale) {
+    if (this._isVisible && this.section?.feed.isStale) {
       this.refresh();
     }
   }
 
   private readonly _pace = new Pace(() => this._refreshStale());
-  private readonly _look = new Pace(() => this._lookAgain());
+  private readonly _sections: ISection[] = [];
   private _session: ISession | null = null;
-  private _section: Section = 'ledger';
+  private _chosen = '';
   private _isVisible = false;
   private _wasReady = false;
-  private _holders = false;
   private _filter = '';
   private _latest = 0;
 }

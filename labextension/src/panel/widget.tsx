@@ -8,25 +8,13 @@ import type { Message } from '@lumino/messaging';
 import React from 'react';
 
 import { Button, CopyButton } from '../shared/controls.tsx';
-import { ClusterSection } from './cluster';
-import { DevicesSection } from './devices';
-import { FunctionsSection } from './functions';
-import { LedgerSection } from './ledger';
-import { LiveSection } from './live';
-import type { PanelModel, Section } from './model';
-import { SECTIONS } from './model';
-import type { IActs } from './parts';
-
-/** What the panel does besides what sections do. */
-export interface IPanelActs extends IActs {
-  readonly load: () => void;
-}
+import type { PanelModel } from './model';
 
 /** Draws the panel. */
 export class JxPanel extends VDomRenderer<PanelModel> {
   constructor(
     model: PanelModel,
-    private readonly _acts: IPanelActs
+    private readonly _load: () => void
   ) {
     super(model);
     this.addClass('jp-jxk-Panel');
@@ -35,8 +23,8 @@ export class JxPanel extends VDomRenderer<PanelModel> {
   }
 
   /** Shows a section and moves the focus to its first control. */
-  open(section: Section): void {
-    this.model.section = section;
+  open(section: string): void {
+    this.model.choose(section);
     this._wantsFocus = true;
     this.update();
   }
@@ -76,8 +64,13 @@ export class JxPanel extends VDomRenderer<PanelModel> {
   protected override render(): React.JSX.Element {
     const { model } = this;
     if (!model.isReady) {
-      return <Nothing model={model} load={this._acts.load} />;
+      return <Nothing model={model} load={this._load} />;
     }
+    const { section } = model;
+    if (!section) {
+      return <Head model={model} />;
+    }
+    const { id, feed } = section;
     return (
       <>
         <Head model={model} />
@@ -86,58 +79,19 @@ export class JxPanel extends VDomRenderer<PanelModel> {
           className="jp-jxk-panel-content"
           id="jp-jxk-panel-content"
           role="tabpanel"
-          aria-labelledby={`jp-jxk-panel-tab-${model.section}`}
-          aria-busy={model.feed.isAsking}
+          aria-labelledby={`jp-jxk-panel-tab-${id}`}
+          aria-busy={feed.isAsking}
           tabIndex={0}
         >
-          {model.feed.error && (
+          {feed.error && (
             <p className="jp-jxk-panel-failed" role="alert">
-              {model.feed.error}
+              {feed.error}
             </p>
           )}
-          {this._section()}
+          {section.draw() ?? <Waiting />}
         </div>
       </>
     );
-  }
-
-  private _section(): React.JSX.Element {
-    const { model, _acts: acts } = this;
-    const { filter } = model;
-    const { values } = model.preferences;
-    const { ledger, functions, live, backend, cluster } = model;
-    switch (model.section) {
-      case 'ledger':
-        return ledger.answer ? (
-          <LedgerSection answer={ledger.answer} {...{ filter, values, acts }} />
-        ) : (
-          <Waiting />
-        );
-      case 'functions':
-        return functions.answer ? (
-          <FunctionsSection answer={functions.answer} {...{ filter, acts }} />
-        ) : (
-          <Waiting />
-        );
-      case 'live':
-        return live.answer ? (
-          <LiveSection answer={live.answer} {...{ model, acts }} />
-        ) : (
-          <Waiting />
-        );
-      case 'cluster':
-        return cluster.answer ? (
-          <ClusterSection answer={cluster.answer} acts={acts} />
-        ) : (
-          <Waiting />
-        );
-      case 'backend':
-        return backend.state.answer ? (
-          <DevicesSection answer={backend.state.answer} model={backend} />
-        ) : (
-          <Waiting />
-        );
-    }
   }
 
   private _focus(): void {
@@ -146,7 +100,7 @@ export class JxPanel extends VDomRenderer<PanelModel> {
       this.node.querySelector<HTMLElement>('[role=tab][aria-selected=true]') ??
       this.node.querySelector<HTMLElement>('button');
     if (first) {
-      this._wantsFocus = this.model.section === 'backend' && !first.matches('select');
+      this._wantsFocus = !!this.model.section?.hasFirst && !first.matches('[data-jxk-first]');
       first.focus();
     }
   }
@@ -194,8 +148,9 @@ function Waiting(): React.JSX.Element {
 function Head(props: { readonly model: PanelModel }): React.JSX.Element {
   const { model } = props;
   const status = model.session?.status;
-  const text = (model.feed.answer as { readonly text?: string } | null)?.text ?? '';
-  const name = SECTIONS.find(([id]) => id === model.section)?.[1].toLowerCase() ?? '';
+  const answer = model.section?.feed.answer as { readonly text?: string } | null | undefined;
+  const text = answer?.text ?? '';
+  const name = model.section?.name.toLowerCase() ?? '';
   return (
     <div className="jp-jxk-panel-head">
       <span className="jp-jxk-panel-device" title="The default device">
@@ -220,49 +175,48 @@ function Head(props: { readonly model: PanelModel }): React.JSX.Element {
 /** The sections as tabs; arrow keys go from one to the next. */
 function Tabs(props: { readonly model: PanelModel }): React.JSX.Element {
   const { model } = props;
+  const { sections, section } = model;
   const onKeyDown = (event: React.KeyboardEvent): void => {
-    const at = SECTIONS.findIndex(([id]) => id === model.section);
+    const at = sections.findIndex(one => one === section);
     const moves: Record<string, number> = {
       ArrowRight: at + 1,
       ArrowLeft: at - 1,
       Home: 0,
-      End: SECTIONS.length - 1
+      End: sections.length - 1
     };
     const next = moves[event.key];
     if (next === undefined) {
       return;
     }
     event.preventDefault();
-    const [id] = SECTIONS[(next + SECTIONS.length) % SECTIONS.length] ?? [model.section];
-    model.section = id;
+    const id = sections[(next + sections.length) % sections.length]?.id ?? '';
+    model.choose(id);
     document.getElementById(`jp-jxk-panel-tab-${id}`)?.focus();
   };
   return (
     <>
       <div className="jp-jxk-panel-tabs" role="tablist" aria-label="Sections" onKeyDown={onKeyDown}>
-        {SECTIONS.map(([id, name]) => (
+        {sections.map(({ id, name }) => (
           <button
             key={id}
             type="button"
             role="tab"
             id={`jp-jxk-panel-tab-${id}`}
-            aria-selected={id === model.section}
+            aria-selected={id === section?.id}
             aria-controls="jp-jxk-panel-content"
-            tabIndex={id === model.section ? 0 : -1}
-            onClick={() => {
-              model.section = id;
-            }}
+            tabIndex={id === section?.id ? 0 : -1}
+            onClick={() => model.choose(id)}
           >
             {name}
           </button>
         ))}
       </div>
-      {!['backend', 'cluster'].includes(model.section) && (
+      {section?.filtered && (
         <input
           type="search"
           className="jp-jxk-panel-filter"
           placeholder="filter"
-          aria-label={`Filter the ${model.section === 'live' ? 'arrays' : model.section}`}
+          aria-label={`Filter the ${section.filtered}`}
           value={model.filter}
           onChange={event => {
             model.filter = event.target.value;

@@ -12,7 +12,7 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 
 import { isObject } from '../shared/shapes';
 
-export const passingPlugin: JupyterFrontEndPlugin<void> = {
+const passingPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:passing',
   description: 'Takes outputs that have passed out of notebooks as they are saved.',
   autoStart: true,
@@ -27,6 +27,8 @@ export const passingPlugin: JupyterFrontEndPlugin<void> = {
     });
   }
 };
+
+export default [passingPlugin];
 
 /** Takes away what has passed of all cells that have ended. */
 function takeAway(model: INotebookModel): void {

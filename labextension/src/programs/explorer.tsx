@@ -6,12 +6,11 @@ import React, { Suspense, lazy, useEffect, useState } from 'react';
 
 import { Button, CopyButton, SearchBox } from '../shared/controls.tsx';
 import { useSignal } from '../shared/hooks.ts';
-import { Diff } from './diff.tsx';
 import type { ProgramModel } from './model.ts';
 import { Equations, Pane, Source, costOf } from './panes.tsx';
 
 /** Laid out by a library that is loaded when the first graph is asked for. */
-const Graph = lazy(() => import('../graph'));
+const Graph = lazy(() => import('./graph'));
 
 /** How many rows a pane has at most. */
 const ROWS = 26;
@@ -24,6 +23,7 @@ export function Explorer(props: {
   readonly text: string;
 }): React.JSX.Element {
   const { model } = props;
+  const { comparison } = model;
   const [hasGraph, setGraph] = useState(false);
   useSignal(model.changed);
   const isWhole = model.leftOut === 0;
@@ -36,16 +36,16 @@ export function Explorer(props: {
       <Stack names={model.data.stack} />
       <Controls model={model} text={() => (isWhole && props.text) || model.listing.text()}>
         <Button text="Graph" isOn={hasGraph} onClick={() => setGraph(!hasGraph)} />
-        {model.canCompare && (
+        {comparison && (
           <Button
             text="Compare…"
             title="Compare… with another program that the kernel keeps"
-            isOn={model.others !== null}
-            onClick={() => void model.offer()}
+            isOn={comparison.isOffered}
+            onClick={() => void comparison.offer()}
           />
         )}
       </Controls>
-      <Others model={model} />
+      {comparison?.choice()}
       <div className="jp-jxk-panes">
         {model.data.source.length > 0 && (
           <Pane title="Source">
@@ -63,35 +63,8 @@ export function Explorer(props: {
           </Pane>
         )}
       </div>
-      {model.comparison && (
-        <Diff data={model.comparison.diff} text={model.comparison.text} key={model.comparison.text} />
-      )}
+      {comparison?.difference()}
       <Rest model={model} />
-    </div>
-  );
-}
-
-/** Chooses the program to compare with. */
-function Others(props: { readonly model: ProgramModel }): React.JSX.Element | null {
-  const { model } = props;
-  if (!model.others) {
-    return null;
-  }
-  return (
-    <div className="jp-jxk-bar" data-lm-suppress-shortcuts="true">
-      <label>
-        {'with '}
-        <select
-          aria-label="program to compare with"
-          value={model.comparison?.diff.after ?? ''}
-          onChange={event => void model.compare(event.target.value)}
-        >
-          <option value="">choose a program</option>
-          {model.others.map(title => (
-            <option key={title}>{title}</option>
-          ))}
-        </select>
-      </label>
     </div>
   );
 }

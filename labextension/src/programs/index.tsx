@@ -1,5 +1,5 @@
 /**
- * The plugins that light up lines, and draw programs: jaxprs, stages, comparisons.
+ * The plugins that draw programs, jaxprs and stages, and tell what lines cost.
  */
 
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -7,30 +7,27 @@ import { ReactWidget } from '@jupyterlab/apputils';
 import React from 'react';
 
 import type { JaxprPayload } from '../protocol';
-import { IPlaces, ISessions, IViews } from '../tokens';
-import { Diff } from './diff.tsx';
+import { ICommands, IComparisons, ILineCosts, IPlaces, ISessions, IViews } from '../tokens';
+import { LineCostsModel } from './costs';
 import { Explorer } from './explorer.tsx';
 import { ProgramModel } from './model.ts';
-import { Places } from './places.ts';
 import { Stages } from './stages.tsx';
 
-export const placesPlugin: JupyterFrontEndPlugin<IPlaces> = {
-  id: 'jxkernel:places',
-  description: 'Keeps the line of the user’s code that was chosen in a view.',
-  autoStart: true,
-  provides: IPlaces,
-  activate: () => new Places()
-};
-
-export const programsPlugin: JupyterFrontEndPlugin<void> = {
+const programsPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:programs',
-  description: 'Draws jaxprs, stages and comparisons.',
+  description: 'Draws jaxprs and stages.',
   autoStart: true,
   requires: [IViews, IPlaces],
-  optional: [ISessions],
-  activate: (_, views: IViews, places: IPlaces, sessions: ISessions | null) => {
+  optional: [ISessions, IComparisons],
+  activate: (
+    _,
+    views: IViews,
+    places: IPlaces,
+    sessions: ISessions | null,
+    comparisons: IComparisons | null
+  ) => {
     const model = (data: JaxprPayload, trusted: boolean): ProgramModel =>
-      new ProgramModel(data, places, trusted ? sessions : null);
+      new ProgramModel(data, places, trusted ? sessions : null, comparisons);
     views.add('jaxpr', ({ data, text, trusted }) => {
       const one = model(data, trusted);
       return new ModelWidget(one, <Explorer model={one} text={text} />);
@@ -39,9 +36,33 @@ export const programsPlugin: JupyterFrontEndPlugin<void> = {
       const one = model(data.jaxpr, trusted);
       return new ModelWidget(one, <Stages model={one} data={data} text={text} />);
     });
-    views.add('diff', ({ data, text }) => ReactWidget.create(<Diff data={data} text={text} />));
   }
 };
+
+const costsPlugin: JupyterFrontEndPlugin<ILineCosts> = {
+  id: 'jxkernel:costs',
+  description: 'Tells what lines cost, while that is to be shown.',
+  autoStart: true,
+  provides: ILineCosts,
+  requires: [ICommands],
+  activate: (app, commands: ICommands) => {
+    const costs = new LineCostsModel();
+    const id = 'jxkernel:toggle-costs';
+    commands.add(id, {
+      label: 'Cost of Each Line in Editors',
+      caption: 'Show operations, bytes and measured time beside the lines of jitted code',
+      isToggleable: true,
+      isToggled: () => costs.isOn,
+      execute: () => {
+        costs.isOn = !costs.isOn;
+        app.commands.notifyCommandChanged(id);
+      }
+    });
+    return costs;
+  }
+};
+
+export default [programsPlugin, costsPlugin];
 
 /** A drawn model, which is dropped with it. */
 class ModelWidget extends ReactWidget {

@@ -8,13 +8,13 @@ import { Signal } from '@lumino/signaling';
 
 import type {
   Answers,
-  CompareAnswer,
   EquationPayload,
   JaxprPayload,
   ProgramPart,
   ProgramPayload
 } from '../protocol';
-import type { IPlaces, ISessions } from '../tokens';
+import { ask } from '../shared/asking';
+import type { IComparison, IComparisons, IKeptProgram, IPlaces, ISessions } from '../tokens';
 import { addColumns } from './columns.ts';
 import { LinkedLines } from './linked.ts';
 import { Listing } from './listing.ts';
@@ -23,23 +23,22 @@ import { rowsOf } from './rows.ts';
 /** How many equations of a program are listed at most. */
 const MOST = 200_000;
 
-/** Asks the kernel about a program. */
-type Ask = <K extends keyof Answers>(
-  name: K,
-  more: Record<string, unknown>
-) => Promise<Answers[K]>;
-
 /** Holds a program, and what is shown of it. */
-export class ProgramModel implements IDisposable {
+export class ProgramModel implements IDisposable, IKeptProgram {
   constructor(
     data: JaxprPayload,
     readonly places: IPlaces,
-    private readonly _sessions: ISessions | null
+    private readonly _sessions: ISessions | null,
+    comparisons: IComparisons | null
   ) {
     this._data = data;
+    this.comparison = data.token && _sessions && comparisons ? comparisons.of(this) : null;
     this._take();
     places.changed.connect(this._onPlace, this);
   }
+
+  /** Its comparison with others; null where no kernel may have it. */
+  readonly comparison: IComparison | null;
 
   /** Emits when anything is to be drawn anew. */
   get changed(): ISignal<this, void> {
@@ -98,40 +97,6 @@ export class ProgramModel implements IDisposable {
     return isMore && !!this._data.token && !!this._sessions && !this._isLoading;
   }
 
-  /** Whether it can be compared: a kernel may have it, and others. */
-  get canCompare(): boolean {
-    return !!this._data.token && !!this._sessions;
-  }
-
-  /** The titles of programs to compare it with; null until they are asked for. */
-  get others(): readonly string[] | null {
-    return this._others;
-  }
-
-  /** What was compared; null where nothing was. */
-  get comparison(): CompareAnswer | null {
-    return this._comparison;
-  }
-
-  /** Asks what there is to compare with, because the user clicked; ends a comparison. */
-  async offer(): Promise<void> {
-    const isOffered = this._others !== null;
-    this._others = this._comparison = null;
-    await this._ask(async ask => {
-      const titles = isOffered ? null : (await ask('others', {})).titles;
-      this._others = titles?.length ? titles : null;
-      this._say(titles?.length === 0 ? 'The kernel keeps no other program to compare with.' : '');
-    });
-  }
-
-  /** Compares it with another program, by its title. */
-  async compare(other: string): Promise<void> {
-    await this._ask(async ask => {
-      this._comparison = other ? await ask('compare', { other }) : null;
-      this._say('');
-    });
-  }
-
   /** Changes what is listed, and draws anew. */
   change(how: (listing: Listing) => void): void {
     how(this._listing);
@@ -161,12 +126,28 @@ export class ProgramModel implements IDisposable {
   /** Asks the kernel for all equations, because the user clicked. */
   async load(): Promise<void> {
     this._isLoading = true;
-    this._say('asking the kernel …');
-    await this._ask(async ask => {
-      await this._load(start => ask('program_part', { start }));
-      this._say('');
+    this.say('asking the kernel …');
+    await this._telling(async () => {
+      await this._load(start => this._ask('program_part', { start }));
+      this.say('');
     });
     this._isLoading = false;
+    this._changed.emit();
+  }
+
+  async ask<K extends keyof Answers>(
+    name: K,
+    arguments_: Record<string, unknown> = {}
+  ): Promise<Answers[K] | null> {
+    let answer: Answers[K] | null = null;
+    await this._telling(async () => {
+      answer = await this._ask(name, arguments_);
+    });
+    return answer;
+  }
+
+  say(notice: string): void {
+    this._notice = notice;
     this._changed.emit();
   }
 
@@ -178,18 +159,24 @@ export class ProgramModel implements IDisposable {
     }
   }
 
-  /** Asks the kernel about the program, and says what went wrong. */
-  private async _ask(act: (ask: Ask) => Promise<void>): Promise<void> {
+  /** Asks the kernel about the program. */
+  private async _ask<K extends keyof Answers>(
+    name: K,
+    arguments_: Record<string, unknown>
+  ): Promise<Answers[K]> {
     const session = this._sessions?.current;
     if (!session?.status) {
-      this._say('No running kernel has jxkernel: nothing can be asked of it.');
-      return;
+      throw new Error('No running kernel has jxkernel: nothing can be asked of it.');
     }
-    const { token } = this._data;
+    return ask(session, name, { token: this._data.token, ...arguments_ });
+  }
+
+  /** Says what went wrong. */
+  private async _telling(act: () => Promise<void>): Promise<void> {
     try {
-      await act((name, more) => session.request(name, { token, ...more }));
+      await act();
     } catch (error) {
-      this._say(error instanceof Error ? error.message : String(error));
+      this.say(error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -214,7 +201,7 @@ export class ProgramModel implements IDisposable {
         this._data = { ...this._data, equations: [...equations], programs: [...programs.values()] };
         this._take();
       }
-      this._say('the rest comes …');
+      this.say('the rest comes …');
     }
   }
 
@@ -230,11 +217,6 @@ export class ProgramModel implements IDisposable {
       }))
     );
     this._active = this._listing.rowOf(active);
-  }
-
-  private _say(notice: string): void {
-    this._notice = notice;
-    this._changed.emit();
   }
 
   private _light(index: number): void {
@@ -269,8 +251,6 @@ export class ProgramModel implements IDisposable {
   private _active = -1;
   private _request = 0;
   private _notice = '';
-  private _others: readonly string[] | null = null;
-  private _comparison: CompareAnswer | null = null;
   private _isLoaded = false;
   private _isLoading = false;
   private _isLighting = false;

@@ -1,5 +1,5 @@
 /**
- * The plugin that draws the map of traced and static.
+ * The plugins that draw the map of traced and static, and mark both in editors.
  */
 
 import type { JupyterFrontEndPlugin } from '@jupyterlab/application';
@@ -7,9 +7,10 @@ import { ReactWidget } from '@jupyterlab/apputils';
 import React from 'react';
 
 import { IPlaces, IViews } from '../tokens';
+import { marksPlugin } from './editors';
 import { SourceMap } from './map.tsx';
 
-export const provenancePlugin: JupyterFrontEndPlugin<void> = {
+const provenancePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:provenance',
   description: 'Draws the map of what was traced and what was static.',
   autoStart: true,
@@ -21,3 +22,5 @@ export const provenancePlugin: JupyterFrontEndPlugin<void> = {
     );
   }
 };
+
+export default [provenancePlugin, marksPlugin];

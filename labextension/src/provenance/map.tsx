@@ -6,9 +6,9 @@ import React, { useEffect, useMemo, useState } from 'react';
 
 import type { FunctionMapPayload, NameFact, ProvenancePayload } from '../protocol';
 import { CopyButton } from '../shared/controls.tsx';
-import { explained } from '../shared/explaining.ts';
-import type { IPlacedMark } from '../shared/marks.ts';
-import { LETTERS, marksAt } from '../shared/marks.ts';
+import { explained } from './explaining.ts';
+import type { IPlacedMark } from './marks.ts';
+import { LETTERS, marksAt } from './marks.ts';
 import { Table } from '../shared/table.tsx';
 import type { IPlaces } from '../tokens';
 import type { ISegment } from './segments.ts';

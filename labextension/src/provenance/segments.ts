@@ -3,8 +3,8 @@
  */
 
 import type { FunctionMapPayload, NameFact } from '../protocol.ts';
-import type { IPlacedMark } from '../shared/marks.ts';
-import { LETTERS, place, sourcesOf } from '../shared/marks.ts';
+import type { IPlacedMark } from './marks.ts';
+import { LETTERS, place, sourcesOf } from './marks.ts';
 import type { IColumn } from '../shared/sorting.ts';
 
 /** A stretch of a line: text, or a mark around stretches. */

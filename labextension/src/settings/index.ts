@@ -48,7 +48,7 @@ class Preferences implements IPreferences {
   private _settings: ISettingRegistry.ISettings | null = null;
 }
 
-export const settingsPlugin: JupyterFrontEndPlugin<IPreferences> = {
+const settingsPlugin: JupyterFrontEndPlugin<IPreferences> = {
   id: 'jxkernel:plugin',
   description: 'The settings of jxkernel.',
   autoStart: true,
@@ -63,3 +63,5 @@ export const settingsPlugin: JupyterFrontEndPlugin<IPreferences> = {
     return preferences;
   }
 };
+
+export default [settingsPlugin];

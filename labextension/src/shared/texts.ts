@@ -77,3 +77,24 @@ export function levels(depth: number): number {
 export function capitalised(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
+
+/** Whether all words that were typed are somewhere in some texts. */
+export function fits(words: string, ...texts: readonly (string | null)[]): boolean {
+  const text = texts.join(' ').toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every(one => text.includes(one));
+}
+
+/** The holders of an array, by kind. */
+export interface IHeld {
+  readonly names: readonly string[];
+  readonly outputs: readonly number[];
+  readonly holders: readonly string[];
+}
+
+/** All that hold an array. */
+export function heldBy(row: IHeld): readonly string[] {
+  return [...row.names, ...row.outputs.map(number => `Out[${number}]`), ...row.holders];
+}

@@ -10,10 +10,10 @@ import { INotebookTracker } from '@jupyterlab/notebook';
 import { IStatusBar } from '@jupyterlab/statusbar';
 import type { IDisposable } from '@lumino/disposable';
 
-import { CommandIDs, IPreferences, ISessions } from '../tokens';
+import { IPreferences, ISessions, SELECT_BACKEND } from '../tokens';
 import { StatusItem, StatusModel } from './item';
 
-export const statusPlugin: JupyterFrontEndPlugin<void> = {
+const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:status',
   description: 'Shows the default device and what is under way.',
   autoStart: true,
@@ -26,7 +26,11 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     notebooks: INotebookTracker | null,
     bar: IStatusBar | null
   ) => {
-    const select = (): void => void app.commands.execute(CommandIDs.selectBackend);
+    const select = (): void => {
+      if (app.commands.hasCommand(SELECT_BACKEND)) {
+        void app.commands.execute(SELECT_BACKEND);
+      }
+    };
     if (bar) {
       const item = new StatusItem(new StatusModel(sessions, notebooks, null, preferences), select);
       bar.registerStatusItem('jxkernel:status', { item, align: 'left', rank: 5 });
@@ -35,6 +39,8 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     }
   }
 };
+
+export default [statusPlugin];
 
 class ToolbarStatus implements DocumentRegistry.IWidgetExtension<NotebookPanel, INotebookModel> {
   constructor(

@@ -9,7 +9,7 @@ import React from 'react';
 import { IViews } from '../tokens';
 import { Timeline } from './view.tsx';
 
-export const timelinePlugin: JupyterFrontEndPlugin<void> = {
+const timelinePlugin: JupyterFrontEndPlugin<void> = {
   id: 'jxkernel:timeline',
   description: 'Draws timelines of profiles.',
   autoStart: true,
@@ -20,3 +20,5 @@ export const timelinePlugin: JupyterFrontEndPlugin<void> = {
     );
   }
 };
+
+export default [timelinePlugin];
