@@ -444,7 +444,7 @@ def argument_positions(
                 f"{least}, and the call has {count}: arguments to differentiate by are passed by "
                 "position"
             )
-    positions = tuple(number % count for number in numbers)
+    positions = tuple([number % count for number in numbers])
     if len(set(positions)) < len(positions):
         raise ValueError(
             f"differentiating {function_name(fun)} by argnums={argnums} names one argument twice"

@@ -132,7 +132,7 @@ def _leaf_axes(
     except ValueError as error:
         raise AxisError(f"{who} in_axes", parting(error, "in_axes", "args")) from None
     axes = physical.leaves(positional, is_leaf=_is_none)
-    return [*axes, *([0] * len(physical.leaves(kwargs)))]
+    return [*axes, *([0] * len(physical.leaves(kwargs)))] if kwargs else axes
 
 
 def parting(error: ValueError, prefix: str, whole: str) -> str:
@@ -194,13 +194,13 @@ def _axis_size(
     in_tree: Any,
 ) -> int:
     sizes = {
-        _leaf_path(in_tree, i): np.shape(leaf)[dim]
+        i: np.shape(leaf)[dim]
         for i, (leaf, dim) in enumerate(zip(flat, dims, strict=True))
         if dim is not None
     }
-    distinct = set(sizes.values()) | set(_given_size(who, given))
+    distinct = {*sizes.values(), *_given_size(who, given)}
     if len(distinct) > 1:
-        listed = ", ".join(f"{path} has {size}" for path, size in sizes.items())
+        listed = ", ".join(f"{_leaf_path(in_tree, i)} has {size}" for i, size in sizes.items())
         asked = f", axis_size is {given}" if given is not None else ""
         raise AxisError(
             who,

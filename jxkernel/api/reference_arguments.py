@@ -35,7 +35,7 @@ def flatten_arguments(args: Any) -> tuple[list[Any], Any]:
 
 def has_references(leaves: Sequence[Any]) -> bool:
     """Whether one of an argument's leaves is a reference."""
-    return any(isinstance(leaf, Ref) for leaf in leaves)
+    return True in [isinstance(leaf, Ref) for leaf in leaves]
 
 
 def held_by(args: Any) -> Any:

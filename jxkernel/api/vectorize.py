@@ -118,7 +118,7 @@ def _apply(
 ) -> Any:
     """Apply a function; ``shared`` has the mapped axis of references it may return, by ``id``."""
     leaves, structure = physical.flatten((args, kwargs))
-    if any(type(leaf) is Ref for leaf in leaves):
+    if Ref in map(type, leaves):
         apply = partial(_apply, sum_match=sum_match)
         return _apply_taking(apply, fun, leaves, structure, in_axes, out_axes, make_axis, axis_size)
     flat, in_tree, dims, size = input_axes("vmap", fun, args, kwargs, in_axes, axis_size)

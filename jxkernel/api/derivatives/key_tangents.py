@@ -23,7 +23,7 @@ _WORD = np.dtype(np.uint32)
 
 def _hold_key_data(structure: Any, avals: Sequence[ShapedArray]) -> bool:
     # Trees without an array of keys need not be searched.
-    return any(aval.dtype == _WORD for aval in avals) and 1 in key_data_axes(structure)
+    return _WORD in [aval.dtype for aval in avals] and 1 in key_data_axes(structure)
 
 
 def per_key(
