@@ -233,7 +233,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Args:
       x: a tree of arrays.
-      shardings: a tree of shardings (a prefix of ``x``'s) : ``NamedSharding``, a
+      shardings: a tree of shardings (a prefix of ``x``'s): ``NamedSharding``, or a
         ``PartitionSpec`` under ``set_mesh``, where None is the spec of a whole array.  Of an axis
         whose entry is ``PartitionSpec.UNCONSTRAINED`` XLA decides.
 
@@ -241,9 +241,11 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       the same values, lying as asked.
 
     Raises:
-      ValueError: an array cannot be divided so, or None is given and no mesh is set.  Inside a
-        jitted function a size need be no multiple of its number of parts, unless axes are explicit.
+      ValueError: an array cannot be divided so, None is given and no mesh is set, or
+        ``shardings`` is no prefix of ``x``.  Inside a jitted function a size need be no multiple
+        of its number of parts, unless axes are explicit.
       RuntimeError: a spec is given and no mesh is set.
+      TypeError: something else stands for a sharding, or a leaf of ``x`` is no array.
 
     The derivative is the identity, with the same constraint.
 

@@ -56,8 +56,19 @@ unstack_p = Composed("unstack", _unstack, multiple_results=True)
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """Return the parts of an array at each position of an axis, without that axis.
 
+    Args:
+      x: an array of any dtype, of random keys too, of rank 1 or more.
+      axis: the axis; negative counts from the end.
+
+    Returns:
+      a tuple with one array for each position, of the dtype of ``x``; an empty one where the axis
+      has size 0.
+
     Raises:
       ValueError: there is no such axis.
+      TypeError: ``x`` is no array, or ``axis`` no whole number.
+
+    The derivative is linear.  It becomes a slice and a reshape of StableHLO for each part.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> [row.tolist() for row in lax.unstack(jnp.array([[1, 2], [3, 4]]))]

@@ -203,7 +203,8 @@ def while_loop(
 ) -> Any:
     """Apply a function to a value again and again while a condition on it holds.
 
-    It means: ``while cond_fun(val): val = body_fun(val)``.  Both functions are traced once.
+    It means: ``while cond_fun(val): val = body_fun(val)``.  Both functions are traced once; again
+    where a Python number takes another dtype.
 
     Args:
       cond_fun: from the value to a boolean scalar.
@@ -215,12 +216,14 @@ def while_loop(
       the first value for which the condition does not hold.
 
     Raises:
-      TypeError: a function is not callable, or ``cond_fun`` returns no boolean scalar.
+      TypeError: a function is not callable, ``cond_fun`` returns no boolean scalar, or a leaf of
+        ``init_val`` is no array.
       CarryTypeError: the value changes its structure, a shape or a dtype.
       ReverseModeError: later, when it is differentiated in reverse.
 
-    Forward derivatives work.  Under ``vmap`` it runs until the last example has ended; the
-    values of the others stay as they were when they ended.
+    Forward derivatives are those of the turns that were taken: the condition has none.  Under
+    ``vmap`` it runs until the last example has ended; the values of the others stay as they were
+    when they ended.  StableHLO ``while``.
 
     >>> from jxkernel import lax
     >>> lax.while_loop(lambda x: x < 100, lambda x: x * 3, 1).item()

@@ -358,7 +358,10 @@ zeta_p = nary(
 
 
 def zeta(x: ArrayLike, q: ArrayLike) -> Any:
-    """Return the Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0: inf at x = 1, NaN for x < 1.
+    """Return the Hurwitz zeta function Σ (k + q)⁻ˣ over k ≥ 0.
+
+    It is inf at x = 1, and NaN for x < 1 and where an operand is infinite.  For x > 1 and
+    q = 0, -1, ... it is inf where x is even, else NaN; for other q < 0 it is NaN unless x is whole.
 
     Args:
       x: an array of a floating dtype, or a number.
@@ -368,7 +371,8 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Any:
       TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
-    The derivative in x is -inf at 1 and NaN below.  CHLO ``zeta``.
+    The derivative in q is -x ζ(x + 1, q); that in x is -inf at 1, and NaN for x < 1 or q < 0.
+    DLMF 25.11; CHLO ``zeta``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

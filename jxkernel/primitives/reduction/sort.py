@@ -195,10 +195,11 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
       the elements, and their positions as int32.
 
     Raises:
-      ValueError: there is no such axis, or it has fewer than ``k`` elements.
-      TypeError: the dtype has no order.
+      ValueError: there is no such axis, it has fewer than ``k`` elements, or ``k`` is negative.
+      TypeError: the dtype has no order, or ``k`` is no whole number.
 
-    NaN counts as the greatest.  Tangents are those of the elements chosen.  CHLO ``top_k``.
+    NaN counts as the greatest, and 0 as greater than -0.  Tangents are those of the elements
+    chosen.  CHLO ``top_k``.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> values, positions = lax.top_k(jnp.array([4, 8, 8, 1]), 3)

@@ -65,10 +65,14 @@ transpose_p = MovingPrimitive("transpose", element_work=1).define(
 
 
 def transpose(operand: Any, permutation: tuple[int, ...]) -> Any:
-    """Permute the axes of an array: axis i of the result is axis ``permutation[i]`` of the operand.
+    """Return an array with its axes permuted: axis i is axis ``permutation[i]`` of the operand.
+
+    Args:
+      operand: an array of any dtype and rank, of random keys too.
+      permutation: each axis once, counted from 0.
 
     Raises:
-      TypeError: ``permutation`` is not a permutation of the axes.
+      TypeError: ``permutation`` is not a permutation of the axes, or the operand is no array.
 
     The derivative is linear: cotangents are permuted back.  StableHLO ``transpose``.
 
