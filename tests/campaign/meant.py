@@ -538,6 +538,18 @@ TABLE = (
     ),
     Meant(
         "value",
+        "The spacing at -0 is that at 0, as in NumPy.",
+        program=r"(?s)spacing\(.*-0\.0",
+        leaves=_where(lambda a, b: a == -b),
+    ),
+    Meant(
+        "dtype",
+        "Deviations are real (decision 26).",
+        made=r"\bsem\(",
+        leaves=_of("float(32|64)"),
+    ),
+    Meant(
+        "value",
         "Spacing has the sign of its number, as in NumPy, in 16 bits too.",
         program=r"float16",
         made=r"spacing\(",
@@ -566,9 +578,9 @@ TABLE = (
     Meant(
         "value",
         "A carry that a loop makes strong is strong where the loop reads it.",
-        program=r"(?s)enable_x64', True.*float32",
-        made=r"(fori_loop|scan)\(.*astype\(c\.dtype\)",
-        leaves=_of("float64"),
+        program=r"enable_x64', True",
+        made=r"(fori_loop|while_loop|scan)\(.*astype\(c\.dtype\)",
+        leaves=_where(lambda a, b: b == np.float32(b)),
     ),
     Meant(
         "value",
