@@ -270,7 +270,11 @@ class FunctionSyntax:
                 problem = f"{function.attr} logs once, while tracing, and not in compiled calls"
                 instead = f"to log while the compiled function runs: {_called_back(call, known)}"
                 yield self.effect(call, problem, instead)
-            if module in _MODULE_EFFECTS:
+            if module == "time" and function.attr == "sleep":
+                problem = "this waits once, while tracing, and not in compiled calls"
+                instead = f"to wait while the compiled function runs: {_called_back(call, known)}"
+                yield self.effect(call, problem, instead)
+            elif module in _MODULE_EFFECTS:
                 problem = (
                     "this is evaluated once, while tracing, and all compiled calls get its result"
                 )
@@ -572,7 +576,7 @@ def _called_back(call: ast.Call, known: Mapping[str, Any]) -> str:
     names = [one for one in dict.fromkeys(read) if not hasattr(builtins, one)]
     values = [one for one in names if not isinstance(known.get(one), (*_UNTRACED, str))]
     if not values:
-        return "jx.debug.callback"
+        return f"jx.debug.callback(lambda: {ast.unparse(call)})"
     listed = ", ".join(values)
     return f"jx.debug.callback(lambda {listed}: {ast.unparse(call)}, {listed})"
 

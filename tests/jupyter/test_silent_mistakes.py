@@ -412,8 +412,20 @@ EFFECTS = [
     pytest.param(
         ["import logging\nlogger = logging.getLogger('mine')"],
         "@jx.jit\ndef f(a):\n    logger.info('start')\n    return a\nf(x)",
-        ["line 3: logger.info('start'): info logs once"],
+        [
+            "line 3: logger.info('start'): info logs once",
+            "jx.debug.callback(lambda: logger.info('start'))",
+        ],
         id="logger",
+    ),
+    pytest.param(
+        ["import time"],
+        "@jx.jit\ndef f(a):\n    time.sleep(0)\n    return a\nf(x)",
+        [
+            "line 3: time.sleep(0): this waits once, while tracing, and not in compiled calls",
+            "to wait while the compiled function runs: jx.debug.callback(lambda: time.sleep(0))",
+        ],
+        id="sleep",
     ),
     pytest.param(
         [],
