@@ -74,8 +74,6 @@ class Profile:
           RuntimeError: a profile is running already.
           OSError: the folder is not there and cannot be made.
         """
-        if self.folder is not None:
-            Path(self.folder).mkdir(parents=True, exist_ok=True)  # else all would be lost at stop
         self._session.start()
         self._recorder.start()
         # Executions are seen, and their outputs kept, only while someone listens.

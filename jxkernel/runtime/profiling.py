@@ -143,9 +143,12 @@ class ProfileSession:
 
         Raises:
           RuntimeError: a profile is running already.
+          OSError: the folder is not there and cannot be made.
         """
         if _running:
             raise RuntimeError("a profile is running already, and only one can: stop it first")
+        if self.log_dir is not None:
+            Path(self.log_dir).mkdir(parents=True, exist_ok=True)  # else all is lost at the end
         client_of()  # a client made later would not be recorded
         options = self.profiler_options
         self._session = _profiler.ProfilerSession(*([] if options is None else [options]))

@@ -41,7 +41,9 @@ def test_a_second_start_and_a_stop_without_start_are_told(
 ) -> None:
     assert "no profile is running" in notebook.fails("%jx trace stop", UsageError).printed
     notebook.run(f"%jx trace start {tmp_path}")
-    assert "is running already" in notebook.fails("%jx trace start", UsageError).printed
+    second = notebook.fails(f"%jx trace start {tmp_path}/second", UsageError)
+    assert "is running already" in second.printed
+    assert not (tmp_path / "second").exists()
     unload_ipython_extension(notebook.shell)
     load_ipython_extension(notebook.shell)
     notebook.run(f"%jx trace start {tmp_path}")
