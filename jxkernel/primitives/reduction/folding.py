@@ -76,7 +76,7 @@ def _rows(aval: ShapedArray, axes: tuple[int, ...]) -> _Rows | None:
         return _Rows(count, depth * beside, beside, depth, beside)
     if depth < _LEAST_LENGTH:
         return None
-    width = -(-depth // 4) if depth < _LONG else _WIDEST
+    width = -(-depth // 32) * 8 if depth < _LONG else _WIDEST
     return _Rows(count, depth, width, -(-depth // width), 1)
 
 
