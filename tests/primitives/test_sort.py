@@ -219,7 +219,14 @@ def test_few_of_many_are_the_elements_at_their_places(dtype, least):
     assert np.signbit(found[zeros]).tolist() == np.signbit(expected[zeros]).tolist()
 
 
+UNEVEN = np.zeros((2, 500, 540))
+UNEVEN[0, 5, 3], UNEVEN[0, 2, 1] = 9, 8
+UNEVEN[0, [5, 2], 10:20] = 7
+UNEVEN[1] = -UNEVEN[0]
+"""Rows whose extremes come in another order than equal elements of theirs."""
+
 MANY = {
+    "uneven": UNEVEN.reshape(2, -1),
     "random": RANDOM.standard_normal((2, 270_000)),
     "ties": RANDOM.integers(-3, 3, (2, 270_000)) * RANDOM.choice([-1, 1], (2, 270_000)),
     "no positive": -np.abs(RANDOM.integers(0, 2, (2, 270_000))) * RANDOM.choice([0.0, 1], 270_000),
