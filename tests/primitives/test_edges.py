@@ -55,6 +55,11 @@ SLOPES: dict[str, tuple[Any, list[tuple[float, float]]]] = {
     "atan2 of x": (lambda x: lax.atan2(x, 0.0), [(0.0, NAN), (2.0, 0.0)]),
     "rem by x": (lambda x: lax.rem(7.5, x), [(2.0, -3.0), (-2.0, 3.0)]),
     "division by x": (lambda x: lax.div(1.0, x), [(0.0, -INF), (1e-30, -INF), (1e30, -0.0)]),
+    "division by what has no square": (
+        jx.jit(lambda x: lax.div(np.float32(1e-25), x)),
+        [(1e-25, -1e25), (1e-30, -1e35)],
+    ),
+    "division of large numbers": (lambda x: lax.div(np.float32(3e30), x), [(1e25, -3e-20)]),
     "igamma at 0": (lambda x: lax.igamma(1.0, x), [(0.0, 1.0), (INF, 0.0)]),
     "igamma in a": (lambda a: lax.igamma(a, 0.0), [(2.0, 0.0)]),
 }

@@ -522,3 +522,36 @@ def test_a_missing_or_unknown_argument_is_told_by_the_functions_name():
     with pytest.raises(TypeError, match=r"norm.cdf: got an unexpected keyword argument 'sigma'"):
         stats.norm.cdf(1.0, sigma=2.0)
     assert [*inspect.signature(stats.gamma.pdf).parameters] == ["x", "a", "loc", "scale"]
+
+
+# Functions of distributions and a standardized variable, of which all slopes are in range.
+SCALED: list[tuple[str, tuple[float, ...]]] = [
+    ("norm.logpdf", (1.5,)),
+    ("norm.logcdf", (-2.5,)),
+    ("cauchy.logpdf", (4.0,)),
+    ("laplace.logpdf", (-0.5,)),
+    ("logistic.cdf", (0.5,)),
+    ("gumbel_r.logpdf", (0.5,)),
+    ("gamma.logpdf", (1.5, 2.5)),
+    ("beta.cdf", (0.25, 1.7, 2.6)),
+    ("t.logpdf", (4.0, 3.5)),
+    ("pareto.logsf", (2.5, 1.5)),
+    ("truncnorm.logpdf", (0.25, -1.0, 2.0)),
+]
+
+
+def test_slopes_of_densities_of_every_scale() -> None:
+    scales = np.float32(2.0) ** np.float32([-120, -100, -64, -20, 0, 50, 64, 100, 110])
+
+    def slopes(name: str, z: float, parameters: tuple[float, ...]) -> Any:
+        distribution, function = name.split(".")
+        formula = getattr(getattr(stats, distribution), function)
+        slope = jx.grad(lambda x, loc, s: formula(x, *parameters, loc, s), (0, 1, 2))
+        return jx.vmap(slope)(scales * np.float32(z), np.zeros_like(scales), scales)
+
+    found = jx.jit(lambda: [slopes(name, z, rest) for name, (z, *rest) in SCALED])()
+    for (name, _), values in zip(SCALED, found, strict=True):
+        for value in values:
+            # They are as large as the scale is small.
+            each = np.asarray(value) * scales
+            np.testing.assert_allclose(each, np.full_like(each, each[4]), rtol=2e-6, err_msg=name)

@@ -223,13 +223,14 @@ def _divide(a: int, b: int) -> tuple[int, int]:
     return quotient, a - quotient * b
 
 
-# With z = x / y: dz = dx / y - z · dy / y.
+# With z = x / y: dz = dx / y - z · (1 / y) · dy.  XLA would make x / (y · y) of z / y, and the
+# square of y overflows, or vanishes, where the slope does not.
 div_p = nary(
     "div",
     (NUMERIC, NUMERIC),
     lower="stablehlo.divide",
     reference=_div_reference,
-    jvp=(lambda t, x, y, z: div(t, y), lambda t, x, y, z: neg(mul(t, div(z, y)))),
+    jvp=(lambda t, x, y, z: div(t, y), lambda t, x, y, z: neg(mul(t, mul(z, div(1, y))))),
     transpose=transpose_of_terms(lambda ct, x, y: div(ct, y), None),
     sharding=rules.Linear(rules.elementwise, stop=1),
 )
