@@ -82,6 +82,26 @@ def test_polygamma_and_zeta_by_order(order: int) -> None:
         np.testing.assert_allclose(lax.zeta(order + 1.5, x), expected, rtol=1e-11)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_polygamma_and_zeta_of_negative_and_of_large_numbers(dtype: str) -> None:
+    x = np.array([-0.3, -8.4, -11.9, -170.6, -1e5 - 0.25, 1e7, 1e15, 1e20], dtype)
+    rtol = 3e-6 if dtype == "float32" else 1e-11
+    with enable_x64(True):
+        for order in (1, 2, 3):
+            expected = scipy.special.polygamma(order, np.float64(x))
+            expected[abs(expected) < np.finfo(dtype).tiny] = 0
+            found = lax.polygamma(np.full_like(x, order), x)
+            np.testing.assert_allclose(found, expected, rtol=rtol, err_msg=f"order {order}")
+        s, q = np.array([[2, 3, 2.5, 2, 4], [-11.5, -11.25, -0.5, -3, -1e3 - 0.5]], dtype)
+        expected = scipy.special.zeta(np.float64(s), np.float64(q))
+        np.testing.assert_allclose(lax.zeta(s, q), expected, rtol=rtol)
+
+
+def test_digamma_of_zero_has_its_other_sign() -> None:
+    found = lax.digamma(np.float32([0.0, -0.0, 1e-30, -1e-30]))
+    np.testing.assert_allclose(found, [-np.inf, np.inf, -1e30, 1e30], rtol=1e-6)
+
+
 def test_zeta_is_differentiated_in_its_exponent() -> None:
     # ζ'(x, q) = -Σ log(k + q) (k + q)⁻ˣ, whose terms fall fast for large x; near x = 1 it is
     # the slope of 1/(x - 1) + 0.577... + 0.0728... (x - 1).
@@ -319,12 +339,18 @@ SCALED_BESSEL_SLOPES = {
     "bessel_i0e": [
         (1e-3, (-0.9985012493, 1.497502186, -2.495628935)),
         (0.5, (-0.4886144673, 0.6643873282, -1.054637165)),
+        (8.5, (-0.00845248796, 0.001546228262, -0.0004730438945)),
+        (11.0, (-0.005672409997, 0.0007941147052, -0.0001855929941)),
+        (20.0, (-0.002274089702, 0.0001728682939, -2.190996198e-05)),
         (40.0, (-0.0007960508008, 3.004587473e-5, -1.890233128e-6)),
         (1000.0, (-6.310198963e-6, 9.467668326e-9, -2.367509997e-11)),
     ],
     "bessel_i1e": [
         (1e-3, (0.4990009369, -0.9981267489, 1.871503279)),
         (0.5, (0.1757728609, -0.3902498372, 0.738586876)),
+        (8.5, (-0.006906259698, 0.001073184368, -0.0002695454735)),
+        (11.0, (-0.004878295291, 0.0006085217111, -0.0001247519644)),
+        (20.0, (-0.002101221408, 0.0001509583319, -1.80206172e-05)),
         (40.0, (-0.0007660049261, 2.81556416e-5, -1.723733728e-6)),
         (1000.0, (-6.300731294e-6, 9.443993226e-9, -2.359221636e-11)),
     ],

@@ -4,7 +4,7 @@ References are SciPy's functions, which tests compare with; SciPy is not importe
 """
 
 from collections.abc import Callable, Sequence
-from math import factorial, pi, prod, sqrt
+from math import factorial, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -235,17 +235,22 @@ def lgamma(x: ArrayLike) -> Any:
     return lgamma_p.bind(x)
 
 
+def _digamma_formula(x: Formula) -> Formula:
+    """Return CHLO's value, and at -0 the limit from below."""
+    return (x.equals(0.0) & x.is_negative()).where(np.inf, x.digamma(), x)
+
+
 digamma_p = unary(
     "digamma",
     FLOATING,
-    lower="chlo.digamma",
+    lower=formula_rule(_digamma_formula),
     reference="scipy.special.digamma",
     jvp=lambda t, x, y: mul(t, polygamma(1.0, x)),
 )
 
 
 def digamma(x: ArrayLike) -> Any:
-    """Return ψ(x), the derivative of log Γ(x): -inf at 0, NaN at the negative integers.
+    """Return ψ(x), the derivative of log Γ(x): ∓inf at ±0, NaN at the negative integers.
 
     Args:
       x: an array of a floating dtype, or a number.
@@ -263,10 +268,58 @@ def digamma(x: ArrayLike) -> Any:
     return digamma_p.bind(x)
 
 
+_FAR = 1e6
+
+
+def _zeta_formula(s: Formula, q: Formula) -> Formula:
+    """Return CHLO's value where that is right: for 0 < q ≤ 10⁶, and at poles.
+
+    It takes ten terms before it estimates the rest, so that it passes over a pole above q + 9; and
+    of large q it loses q⁻ˢ where q¹⁻ˢ is in range.  For q > 10⁶ three terms of the formula of Euler
+    and Maclaurin are enough.  For q < 0 and a whole s, the sum over all integers less that below q
+    gives, with the fractional part f of q, ζ(s, f) + (-1)ˢ (ζ(s, 1 - f) - ζ(s, 1 - q)).
+    """
+    low = q.floor()
+    between = (s > 1.0) & (s < np.inf) & s.floor().equals(s) & ~low.equals(q)
+    below = (q < 0.0) & (q > -np.inf) & between
+    far = (q > _FAR) & (s > 1.0) & (s < np.inf)
+    place, power = far.where(q, _FAR, q), far.where(s, 2.0, q)
+    tail = 1.0 / (power - 1.0) + 0.5 / place + power / (12.0 * place * place)
+    tail = q.scope.apply("stablehlo.power", (place, 1.0 - power), q.dtype) * tail
+    value = far.where(tail, _chlo_zeta(below.where(2.0, s, q), below.where(1.0, q, q)), q)
+    odd = (s - 2.0 * (s * 0.5).floor()).equals(1.0)
+
+    def goes_on(waiting: Formula, value: Formula) -> Formula:
+        return waiting > 0.0
+
+    def step(waiting: Formula, value: Formula) -> list[Formula]:
+        order = below.where(s, 2.0, q)
+        first, second, third = (
+            _chlo_zeta(order, below.where(x, 1.0, q)) for x in (q - low, low + 1.0 - q, 1.0 - q)
+        )
+        rest = second - third
+        return [waiting - 1.0, first + odd.where(-rest, rest, q)]
+
+    # A loop of one turn, if any: those terms are rarely needed.
+    return q.scope.loop(goes_on, step, [below.convert(q.dtype), value], 1)[1]
+
+
+def _chlo_zeta(s: Formula, q: Formula) -> Formula:
+    return s.scope.apply("chlo.zeta", (s, q), q.dtype)
+
+
+def _polygamma_formula(m: Formula, x: Formula) -> Formula:
+    """Return (-1)ᵐ⁺¹ m! ζ(m + 1, x), and ψ(x) for m = 0."""
+    size = (m + 1.0).lgamma().exp() * _zeta_formula(m + 1.0, x)
+    odd = (m - 2.0 * (m * 0.5).floor()).equals(1.0)
+    value = m.equals(0.0).where(_digamma_formula(x), odd.where(size, -size, x), x)
+    return ((m >= 0.0) & m.floor().equals(m)).where(value, np.nan, x)
+
+
 polygamma_p = nary(
     "polygamma",
     (FLOATING, FLOATING),
-    lower="chlo.polygamma",
+    lower=formula_rule(_polygamma_formula),
     reference="scipy.special.polygamma",
     jvp=(
         *undefined_terms("polygamma", "its order m"),
@@ -286,7 +339,7 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Any:
       TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
-    Not differentiable in m.  CHLO ``polygamma``.
+    Not differentiable in m.  By CHLO's ``zeta``.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -348,7 +401,7 @@ def _zeta_slope(x: Any, q: Any) -> Any:
 zeta_p = nary(
     "zeta",
     (FLOATING, FLOATING),
-    lower="chlo.zeta",
+    lower=formula_rule(_zeta_formula),
     reference="scipy.special.zeta",
     jvp=(
         _zeta_jvp_exponent,
@@ -371,8 +424,9 @@ def zeta(x: ArrayLike, q: ArrayLike) -> Any:
       TypeError: an operand has another dtype, or the two dtypes differ.
       ShapeMismatchError: the shapes differ.
 
-    The derivative in q is -x ζ(x + 1, q); that in x is -inf at 1, and NaN for x < 1 or q < 0.
-    DLMF 25.11; CHLO ``zeta``.
+    For q < 0 and a whole x the terms are as they are, for other x NaN.  The derivative in q is
+    -x ζ(x + 1, q); that in x is -inf at 1, and NaN for x < 1 or q < 0.  DLMF 25.11; CHLO ``zeta``,
+    and other formulas for negative and for large q.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -469,36 +523,71 @@ def _bessel_i0e_formula(x: Formula) -> Formula:
     return x.is_nan().where(x, value, x)
 
 
-def _hankel(order: int, k: int) -> float:
-    """Return (-1)ᵏ aₖ of Hankel's expansion of a modified Bessel function (DLMF 10.40.1)."""
-    product = prod([(2 * j - 1) ** 2 - 4 * order**2 for j in range(1, k + 1)])
-    return product / (factorial(k) * 8**k)
-
-
-_GAP = [_hankel(0, k) - _hankel(1, k) for k in range(1, 31)]
-_GAP_TERMS = {np.dtype(np.float64): 30, np.dtype(np.float32): 16}
-
-
-def _least_far(x: Any) -> float:
-    """Return from where on Hankel's expansion holds in the dtype of x."""
-    return 24.0 if abstractify(x).dtype == np.float64 else 12.0
+# Chebyshev coefficients of x^(3/2) exp(-x) (I₀(x) - I₁(x)) on [8, ∞), in 16/x - 1; so many that
+# third derivatives keep their digits.
+_GAP = (
+    0.4092782898397208,
+    0.005348526093538557,
+    0.00019150500095126415,
+    1.2032615976256656e-05,
+    1.1956976470208373e-06,
+    1.716841771873406e-07,
+    2.8338106568544693e-08,
+    3.051206849093951e-09,
+    -7.434135453836242e-10,
+    -5.767283909234434e-10,
+    -1.5193610828268228e-10,
+    5.668790622840184e-12,
+    1.804470061607724e-11,
+    4.253572073419977e-12,
+    -1.1555903826473055e-12,
+    -7.770703288312627e-13,
+    1.4368043830095462e-14,
+    1.0913028331644427e-13,
+    1.1406069274284164e-14,
+    -1.5049144790858717e-14,
+    -2.8555810704808024e-15,
+    2.2314974017002143e-15,
+    5.272258797814568e-16,
+    -3.688525888515701e-16,
+    -8.53559919668251e-17,
+    6.754931522628081e-17,
+    1.1811455208665337e-17,
+    -1.3225212330303549e-17,
+    -1.0505875291963377e-18,
+    2.637200706410813e-18,
+    -1.1535824021967442e-19,
+    -5.070077303995214e-19,
+    1.0063873819425261e-19,
+    8.711492681414454e-20,
+    -3.682218440613054e-20,
+    -1.121285077784962e-20,
+    1.0256453862548386e-20,
+    1.5570135220906958e-22,
+    -2.3009088221707324e-21,
+    5.364672575766343e-22,
+)
+_GAP_FROM = 8.0
 
 
 def _bessel_gap(x: Any) -> Any:
-    """Return exp(-|x|) (I₀(x) - I₁(|x|)) far from 0, where the two are nearly equal."""
-    least = _least_far(x)
+    """Return exp(-|x|) (I₀(x) - I₁(|x|)) for |x| ≥ 8, where the two are nearly equal."""
     size = abs(x)
-    safe = select(ge(size, least), size, least)
-    terms = _GAP_TERMS.get(abstractify(x).dtype, 6)
-    inverse = div(1.0, safe)
-    series = mul(inverse, _sum_of_powers(inverse, _GAP[:terms]))
-    return mul(series, rsqrt(mul(safe, 2 * pi)))
+    safe = select(ge(size, _GAP_FROM), size, _GAP_FROM)
+    terms = len(_GAP) if abstractify(x).dtype == np.float64 else 14
+    u = sub(div(16.0, safe), 1)
+    double = mul(u, 2)
+    after, current = mul(u, 0), add(mul(u, 0), _GAP[terms - 1])
+    for coefficient in reversed(_GAP[1 : terms - 1]):
+        after, current = current, add(sub(mul(double, current), after), coefficient)
+    series = add(sub(mul(u, current), after), 0.5 * _GAP[0])
+    return mul(div(series, safe), rsqrt(safe))
 
 
 def _bessel_i0e_slope(x: Any, y: Any) -> Any:
     """Return the derivative of exp(-|x|) I₀(x): I₁ₑ(x) - y sign x, far away from one series."""
     near = sub(bessel_i1e(x), mul(sign(x), y))
-    return select(ge(abs(x), _least_far(x)), neg(mul(sign(x), _bessel_gap(x))), near)
+    return select(ge(abs(x), _GAP_FROM), neg(mul(sign(x), _bessel_gap(x))), near)
 
 
 bessel_i0e_p = unary(
@@ -548,7 +637,7 @@ def _bessel_i1e_slope(x: Any, y: Any) -> Any:
     derivatives keep their digits at 0; far away it is made of I₀ₑ - I₁ₑ.
     """
     size = abs(x)
-    near, far = lt(size, 1.0), ge(size, _least_far(x))
+    near, far = lt(size, 1.0), ge(size, _GAP_FROM)
     safe = select(near, 1, x)
     slope = sub(bessel_i0e(safe), mul(y, add(sign(safe), div(1.0, safe))))
     little = select(near, size, 0)
