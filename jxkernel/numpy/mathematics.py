@@ -186,8 +186,10 @@ def _without_turns(angle: Any) -> Any:
     return trigonometric.atan2(trigonometric.sin(angle), trigonometric.cos(angle))
 
 
-def _logaddexp(x: Any, y: Any) -> Any:
+def _logaddexp(x: Any, y: Any, scale: float | None = None) -> Any:
     """Return max + log1p(e^-|x - y|); what has no difference, infinities and NaN, gives its mean.
+
+    With a scale s it is max + log1p(e^(-s |x - y|))/s, of real numbers.
 
     The greater is chosen by ``select``, not by ``max``: so both pieces are smooth where the
     arguments are equal, and derivatives of every order are right there.
@@ -199,7 +201,9 @@ def _logaddexp(x: Any, y: Any) -> Any:
     real = dtype_of(x) not in dtypes.COMPLEX
     first = ge(x, y) if real else ge(real_part(x), real_part(y))
     apart = select(first, neg(difference), difference)
+    apart = apart if scale is None else mul(apart, constant_beside(apart, scale))
     greater, rest = select(first, x, y), exponential.log1p(exponential.exp(apart))
+    rest = rest if scale is None else div(rest, constant_beside(rest, scale))
     joined = add(greater, rest)
     if real:
         return select(undefined, div(add(x, y), 2), joined)
@@ -222,6 +226,8 @@ logaddexp = binary_function(
 
 def _logaddexp2(x: Any, y: Any) -> Any:
     scale = natural_log(2)
+    if dtype_of(x) not in dtypes.COMPLEX:
+        return _logaddexp(x, y, scale)
     x, y = (mul(operand, constant_beside(operand, scale)) for operand in (x, y))
     return div(_logaddexp(x, y), scale)
 

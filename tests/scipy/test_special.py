@@ -330,6 +330,21 @@ SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
         jx.grad(special.log_ndtr),
         [(0.0, -2 / np.pi), (np.inf, 0.0), (-30.0, -0.99889867)],
     ),
+    "log_ndtr far below": (special.log_ndtr, [(-51.0, 51.0195928), (-3e38, 3e38)]),
+    "slope of log_ndtr above and far below": (
+        jx.grad(special.log_ndtr),
+        [(0.5, -0.513824564), (10.0, -7.69459863e-22), (-51.0, -0.999616417), (-1e30, -1.0)],
+    ),
+    "erfcx": (special.erfcx, [(10.0, -0.00555931222), (20.0, -0.00140521745)]),
+    "slope of erfcx": (jx.grad(special.erfcx), [(10.0, 0.00109574111), (40.0, 1.75979438e-5)]),
+    "dawsn": (special.dawsn, [(5.0, -0.0213407442), (-40.0, -0.000312793428)]),
+    "slope of dawsn": (jx.grad(special.dawsn), [(20.0, 0.000125946393), (3e38, 0.0)]),
+    "expi": (special.expi, [(89.0, 5.04450879e36), (np.inf, np.inf), (-np.inf, 0.0)]),
+    "slope of expi": (
+        jx.grad(special.expi),
+        [(1.0, 0.0), (89.0, 4.98782891e36), (200.0, np.inf)],
+    ),
+    "slope of logit": (jx.grad(special.logit), [(1e-20, -np.inf), (0.5, 0.0), (0.25, -14.2222222)]),
     "slope of ndtr": (jx.grad(special.ndtr), [(0.0, 0.0), (-np.inf, 0.0)]),
     "boxcox": (lambda x: special.boxcox(x, 1.0), [(0.0, 1.0), (2.0, 1.0)]),
     "boxcox of a root": (lambda x: special.boxcox(x, 0.5), [(0.0, np.inf), (4.0, 0.5)]),
@@ -347,7 +362,14 @@ SLOPES: dict[str, tuple[Any, list[tuple[Any, float]]]] = {
     "exp1": (special.exp1, [(0.0, -np.inf), (-0.0, -np.inf), (1.0, -1 / np.e), (-1.0, np.nan)]),
     "i0": (special.i0, [(0.5, 0.25789431), (100.0, np.inf), (-np.inf, -np.inf)]),
     "i1": (special.i1, [(0.5, 0.54769473), (-2.0, 1.48426688), (-100.0, np.inf)]),
-    "slope of i1": (jx.grad(special.i1), [(0.0, 0.0), (1e-30, 0.0), (2.0, 1.24616263)]),
+    "slope of i1": (
+        jx.grad(special.i1),
+        [(0.0, 0.0), (1e-30, 0.0), (2.0, 1.24616263), (100.0, np.inf), (-100.0, -np.inf)],
+    ),
+    "slope of kl_div in q": (
+        lambda q: jx.grad(special.kl_div, 1)(1e-30, q),
+        [(1e-30, 1e30), (0.5, 4e-30), (1e-37, np.inf)],
+    ),
     "rel_entr in p": (lambda p: special.rel_entr(p, 2.0), [(0.0, 0.0), (2.0, 1.0), (np.inf,) * 2]),
     "rel_entr in q": (lambda q: special.rel_entr(2.0, q), [(np.inf, 0.0), (2.0, -1.0)]),
 }
@@ -447,3 +469,13 @@ def test_relative_entropies_of_numbers_that_are_nearly_equal() -> None:
     for function in ("kl_div", "rel_entr"):
         wanted = getattr(reference, function)(p.astype(float), q.astype(float))
         np.testing.assert_allclose(getattr(special, function)(p, q), wanted, 3e-6, 0)
+
+
+def test_values_whose_steps_are_beyond_the_range_or_subnormal() -> None:
+    np.testing.assert_allclose(special.betaln(np.float32(1e-40), np.float32(30)), 92.10341, 1e-6)
+    assert special.kl_div(np.float32(3e38), np.float32(3e38)) == 0
+    least = np.float32(np.finfo(np.float32).tiny)
+    assert special.kl_div(least, least) == 0
+    assert jnp.logaddexp2(np.float32(-np.inf), least) == least
+    large = np.float32(1e12)
+    assert jx.grad(jnp.logaddexp2)(large, large) == 0.5

@@ -7,6 +7,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.api.custom.derivatives import custom_jvp
+from jxkernel.api.derivatives.autodiff import jvp
 from jxkernel.core.jaxpr import Value
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import inexact_dtype
@@ -73,16 +74,34 @@ def _i1(x: Value) -> Value:
 _I2 = tuple(1 / (4 ** (k + 1) * factorial(k) * factorial(k + 2)) for k in range(9))
 
 
+@custom_jvp
 def _i2(x: Value) -> Value:
     """Return I₂(x): I₀(x) - 2/x I₁(x), and below 1 its power series (DLMF 10.29.1, 10.25.2)."""
     near = abs(x) < 1
-    square = jnp.where(near, x, 0) ** 2
     far = _finite(jnp.where(near, 1, x))
-    scaled = ops.bessel_i0e(far) - 2 * ops.bessel_i1e(far) / far
-    return jnp.where(near, square * polynomial(square, _I2), _grown(x, scaled))
+    return jnp.where(near, _near_i2(jnp.where(near, x, 0)), _grown(x, _scaled_i2(far)))
 
 
-# DLMF 10.29.1 and 10.29.3.
+def _near_i2(x: Value) -> Value:
+    square = x * x
+    return square * polynomial(square, _I2)
+
+
+def _scaled_i2(x: Value) -> Value:
+    return ops.bessel_i0e(x) - 2 * ops.bessel_i1e(x) / x
+
+
+def _i2_slope(x: Value) -> Value:
+    """Return I₁(x) - 2/x I₂(x), which is made of scaled functions: infinities would cancel."""
+    near = abs(x) < 1
+    little = jvp(_near_i2, (jnp.where(near, x, 0),), (jnp.ones_like(x),))[1]
+    far = _finite(jnp.where(near, 1, x))
+    scaled = ops.bessel_i1e(far) - 2 * _scaled_i2(far) / far
+    return jnp.where(near, little, _grown(x, scaled))
+
+
+# DLMF 10.29.1 to 10.29.3.
+_i2.defjvps(lambda t, y, x: t * _i2_slope(x))
 _i0.defjvps(lambda t, y, x: t * _i1(x))
 _i1.defjvps(lambda t, y, x: t * (0.5 * _i0(x) + 0.5 * _i2(x)))
 

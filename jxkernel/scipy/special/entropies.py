@@ -49,7 +49,7 @@ def _logit(x: Any) -> Any:
     return jnp.log(x / (1 - x))
 
 
-_logit.defjvps(lambda t, y, x: t / (x * (1 - x)))
+_logit.defjvps(lambda t, y, x: t * (1 / x + 1 / (1 - x)))
 
 
 @fused
@@ -244,11 +244,13 @@ def _near_kl_div(p: Value, q: Value) -> Value:
     s (r² + (1 + r) (r³/3 + r⁵/5 + ...)).
     """
     near = _near(p, q)
-    total = jnp.where(near, p + q, 1)
-    r = jnp.where(near, p - q, 0) / total
+    # Large ones in halves: their sum may be beyond the dtype.
+    scale = jnp.where(q > 1, 0.5, 1).astype(q.dtype)
+    total = jnp.where(near, p * scale + q * scale, 1)
+    r = jnp.where(near, (p - q) * scale, 0) / total
     square = r * r
     series = polynomial(square, [1 / (2 * n + 3) for n in range(9)])
-    return total * square * (1 + (1 + r) * r * series)
+    return total * square * (1 + (1 + r) * r * series) / scale
 
 
 @partial(_kl_div.defjvp, symbolic_zeros=True)
@@ -256,7 +258,11 @@ def _kl_div_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     p, q = primals
     unknown = jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, 0)
     both = (p > 0) & (q > 0)
-    by_q = jnp.where(both, (q - p) / jnp.where(both, q, 1), jnp.where((p == 0) & (q >= 0), 1, 0))
+    near = _near(p, q)
+    # Each has the slope p/q² to all its digits where it is taken.
+    close, apart = jnp.where(near, q, 1), jnp.where(both & ~near, q, 1)
+    by_q = jnp.where(near, (q - p) / close, 1 - p / apart)
+    by_q = jnp.where(both, by_q, jnp.where((p == 0) & (q >= 0), 1, 0))
     return _kl_div(p, q), _moved(tangents, (_log_ratio(p, q) + unknown, by_q + unknown))
 
 

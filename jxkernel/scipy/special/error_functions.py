@@ -9,6 +9,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.api.custom.derivatives import custom_jvp
+from jxkernel.api.derivatives.autodiff import jvp
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, inexact_dtype, promote_inexact
 from jxkernel.primitives.elementwise import special as ops
@@ -109,11 +110,14 @@ _erfcx.defjvps(lambda t, y, x: t * _erfcx_slope(x, y))
 
 
 def _erfcx_slope(x: Any, y: Any) -> Any:
-    """Return 2 x y - 2/√π, which cancels for large x; there by the asymptotic series."""
-    far = x > 50
+    """Return 2 x y - 2/√π, which cancels from 1 on; there that of the sum, far of the series."""
+    near, far = x < 1, x > 50
     inverse = 1 / jnp.where(far, x, 50)
     series = -(1 - 1.5 * inverse**2 * (1 - 2.5 * inverse**2)) * inverse**2 / sqrt(pi)
-    return jnp.where(far, series, 2 * jnp.where(far, 0, x) * y - 2 / sqrt(pi))
+    between = jnp.where(near | far, 1, x)
+    middle = jvp(_scaled, (between,), (jnp.ones_like(x),))[1]
+    slope = jnp.where(near, 2 * jnp.where(near, x, 0) * y - 2 / sqrt(pi), middle)
+    return jnp.where(far, series, slope)
 
 
 @fused
@@ -141,20 +145,26 @@ def _dawsn(x: Any) -> Any:
     square = x * x
     near = square <= 16
     small = x * chebyshev(jnp.where(near, square, 0), 0, 16, DAWSON_SMALL)
-    safe = jnp.where(near, 4, x)
-    large = chebyshev(1 / (safe * safe), 0, 1 / 16, DAWSON_LARGE) / safe
-    return jnp.where(near, small, large)
+    return jnp.where(near, small, _far_dawsn(jnp.where(near, 4, x)))
+
+
+def _far_dawsn(x: Any) -> Any:
+    """Return Dawson's integral for |x| ≥ 4."""
+    return chebyshev(1 / (x * x), 0, 1 / 16, DAWSON_LARGE) / x
 
 
 _dawsn.defjvps(lambda t, y, x: t * _dawsn_slope(x, y))
 
 
 def _dawsn_slope(x: Any, y: Any) -> Any:
-    """Return 1 - 2 x F(x), which cancels for large x; there by the asymptotic series."""
-    far = abs(x) > 50
-    inverse = 1 / jnp.where(far, x, 50) ** 2
+    """Return 1 - 2 x F(x), which cancels from 4 on; there that of the sum, far of the series."""
+    size = abs(x)
+    near, far = size <= 4, size > 50
+    inverse = (1 / jnp.where(far, x, 50)) ** 2
     series = -(1 + 1.5 * inverse * (1 + 2.5 * inverse)) * inverse / 2
-    return jnp.where(far, series, 1 - 2 * jnp.where(far, 0, x) * y)
+    middle = jvp(_far_dawsn, (jnp.where(near | far, 4, x),), (jnp.ones_like(x),))[1]
+    slope = jnp.where(near, 1 - 2 * jnp.where(near, x, 0) * y, middle)
+    return jnp.where(far, series, slope)
 
 
 @fused
@@ -291,10 +301,21 @@ _log_ndtr.defjvps(lambda t, y, x: t * _log_ndtr_slope(x))
 
 
 def _log_ndtr_slope(x: Any) -> Any:
-    """Return φ(x)/Φ(x) = √(2/π) / erfcx(-x/√2), in which nothing cancels; 0 far above."""
-    inside = jnp.minimum(x, 10)
+    """Return φ(x)/Φ(x), below 0 √(2/π) / erfcx(-x/√2), in which nothing cancels.
+
+    Far below it is u + 1/u - 2/u³ + 10/u⁵ - 74/u⁷ + ... with u = -x: the scaled function has
+    squares there that vanish.  Source: DLMF 7.12.1, inverted.
+    """
+    far, above = x < -50, x > 0
+    inside = jnp.where(far | above, -1, x)
     slope = sqrt(2 / pi) / _scaled(-inside / sqrt(2))
-    return jnp.where(x > 10, _density(x), slope)
+    upper = jnp.where(above, x, 0)
+    slope = jnp.where(above, _density(upper) / _ndtr(upper), slope)
+    u = -jnp.where(far, x, -50)
+    inverse = 1 / u
+    square = inverse * inverse
+    series = u + inverse * (1 - square * (2 - square * (10 - square * 74)))
+    return jnp.where(far, series, slope)
 
 
 @fused(static=("series_order",), name="log_ndtr")

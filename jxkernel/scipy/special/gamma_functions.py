@@ -244,7 +244,10 @@ def gamma(x: ArrayLike) -> Any:
 def _betaln(a: Any, b: Any) -> Any:
     """Return log B with the remainders of Stirling's series where log Γ's would cancel."""
     small, large = jnp.minimum(a, b), jnp.maximum(a, b)
-    direct = ops.lgamma(small) + (ops.lgamma(large) - ops.lgamma(small + large))
+    # Of a subnormal number, which the minimum takes for 0, it is finite.
+    logs = ops.lgamma(a), ops.lgamma(b)
+    least, most = jnp.where(a < b, *logs), jnp.where(a < b, *logs[::-1])
+    direct = least + (most - ops.lgamma(small + large))
     apart = (large >= 10) & (small + large >= 10) & (small != 0)
     safe = jnp.where(apart, large, 10)
     beside = jnp.where(apart, small, 1)
@@ -256,7 +259,7 @@ def _betaln(a: Any, b: Any) -> Any:
     near = jnp.where(apart_far, beside, (safe - 0.5) * jnp.log1p(beside / safe))
     ratio = beside - near - beside * jnp.log(total) + change
     value = jnp.where(apart, ops.lgamma(beside) + ratio, direct)
-    return jnp.where((small == 0) & (large >= 0), np.inf, value)
+    return jnp.where((small == 0) & (large >= 0) & (least == np.inf), np.inf, value)
 
 
 def stirling_remainder(a: Any) -> Any:

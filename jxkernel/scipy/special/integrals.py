@@ -95,7 +95,23 @@ def _expi(x: Any) -> Any:
     return jnp.where(jnp.isnan(x), x, value)
 
 
-_expi.defjvps(lambda t, y, x: t * jnp.exp(x) / x)
+@custom_jvp
+def _expi_slope(x: Any) -> Any:
+    """Return exp(x)/x, the exponential in two steps, so that it overflows no earlier."""
+    x = jnp.minimum(x, 1e4)  # beyond, it overflows in every dtype
+    half = jnp.exp(x / 2)
+    return half / x * half
+
+
+def _expi_bend(y: Any, x: Any) -> Any:
+    """Return the derivative of y = exp(x)/x, y (1 - 1/x), in which nothing cancels at 1."""
+    far = abs(x) > 2
+    near = jnp.where(far, 1, x)
+    return y * jnp.where(far, 1 - 1 / jnp.where(far, x, 3), (near - 1) / near)
+
+
+_expi_slope.defjvps(lambda t, y, x: t * _expi_bend(y, x))
+_expi.defjvps(lambda t, y, x: t * _expi_slope(x))
 
 
 @fused
