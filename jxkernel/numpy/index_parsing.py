@@ -21,6 +21,8 @@ entry of a spec                         meaning
 It must not know of gathers or scatters.
 """
 
+from collections.abc import Sequence
+from numbers import Number
 from operator import index as as_integer
 from typing import Any, NamedTuple
 
@@ -98,10 +100,11 @@ def parse(
       chosen: whether the user has said what happens out of bounds.
 
     Raises:
-      IndexError: there are too many indices, or a mask or a position does not fit; or under
-        ``check_static_indices`` a known position is out of bounds and nothing was chosen.
+      IndexError: there are too many indices, or a mask or a position does not fit; an index is
+        neither a number nor a sequence, as a ``dict``; or under ``check_static_indices`` a known
+        position is out of bounds and nothing was chosen.
       NonConcreteBooleanIndexError: a mask is traced.
-      TypeError: an index is none.
+      TypeError: an index is a number that is not whole, a text or a list.
     """
     if isinstance(index, tuple):
         items = [_checked(_positions(item)) for item in index]
@@ -143,9 +146,11 @@ def _checked(item: Any) -> Any:
             f"a {type(item).__name__} is not an index: write x[jnp.array(...)] to take several "
             "positions, or x[tuple(...)] to index several axes"
         )
-    if hasattr(item, "__index__"):
+    if hasattr(type(item), "__index__"):
         return as_integer(item)
-    raise TypeError(
+    # Of the right kind, but not whole or not alone; anything else is no index at all.
+    wrong = TypeError if isinstance(item, (Sequence, Number, np.generic)) else IndexError
+    raise wrong(
         f"an index is an integer, a slice, None, ... or an array of these, got {with_type(item)}"
     )
 

@@ -78,3 +78,29 @@ def test_unsigned_positions_of_narrow_dtypes_are_clipped_to_the_axis():
     places = jnp.array([1, 200], np.uint8)
     assert jnp.take(LONG, places, mode="clip").tolist() == [1, 200]
     assert jnp.choose(places, [np.int32([1, 2]), np.int32([3, 4])], mode="clip").tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("index", "kind"),
+    [
+        ({}, IndexError),
+        (set(), IndexError),
+        (object(), IndexError),
+        (len, IndexError),
+        (int, IndexError),
+        ((1, {}), IndexError),
+        ("a", TypeError),
+        (b"", TypeError),
+        (1.5, TypeError),
+        (range(2), TypeError),
+        (np.datetime64("2020"), TypeError),
+    ],
+)
+def test_what_is_no_index_is_refused_by_its_kind(index, kind):
+    x = jnp.arange(3)
+    for use in (lambda: x[index], lambda: x.at[index].set(1)):
+        with pytest.raises(
+            (IndexError, TypeError), match="an index is an integer, a slice"
+        ) as told:
+            use()
+        assert told.type is kind
