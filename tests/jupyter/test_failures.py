@@ -71,6 +71,24 @@ def test_tracebacks_show_the_users_lines_only(notebook: Notebook) -> None:
     assert "jxkernel/" not in ran.printed
 
 
+def test_pythons_own_modules_are_left_out_where_code_is_traced(notebook: Notebook) -> None:
+    notebook.run(
+        "import contextlib, functools, json\n"
+        "@contextlib.contextmanager\ndef scope(a):\n    yield a.nothing\n"
+        "@functools.singledispatch\ndef chosen(a):\n    return a.nothing"
+    )
+    for cell in (
+        "%%jit\nwith scope(x) as y:\n    pass",
+        "%%jit\ny = chosen(x)",
+        "@jx.jit\ndef f(a):\n    return json.loads('{') + a\nf(x)",
+    ):
+        printed = notebook.fails(cell, Exception).printed
+        assert "File " not in printed, cell
+        assert "Cell In[" in printed
+    # Where nothing is traced they are Python's business.
+    assert "json/decoder.py" in notebook.fails("json.loads('{')", ValueError).printed
+
+
 def test_what_fails_in_a_library_has_advice_for_the_call_or_none(notebook: Notebook) -> None:
     notebook.run("import colorsys, json, statistics")
     test = "@jx.jit\ndef f(a):\n    if colorsys.rgb_to_hsv(*a): return a\n    return -a\nf(x[:3])"

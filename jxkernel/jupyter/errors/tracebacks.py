@@ -688,7 +688,8 @@ def _thin_causes(error: BaseException | None) -> Generator[None]:
 def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> TracebackType:
     """Return a traceback without the frames of this package and those between cell and magic.
 
-    The first entry is IPython's own, which its printer drops; it stays.
+    Where this package ran the code, as in a ``%%jit`` cell, the frames of Python's own modules are
+    left out too.  The first entry is IPython's own, which its printer drops; it stays.
 
     Args:
       traceback: the traceback.
@@ -698,11 +699,14 @@ def without_machinery(traceback: TracebackType, *, libraries: bool = False) -> T
     entries = _entries(traceback)
     files = [one.tb_frame.f_code.co_filename for one in entries]
     serving = _serving(entries)
+    callers = [one.tb_frame.f_back for one in entries[1:]]
+    traced = any(caller is not None and _is_of_package(caller) for caller in callers)
     kept = [
         one
         for one, file in zip(entries[1:], files[1:], strict=True)
         if not (_is_machinery(file) or _is_run(one))
         and not (libraries and source.is_library_file(file))
+        and not (traced and _is_of_python(file))
         and one not in serving
     ]
     known = bool(kept)
@@ -724,13 +728,15 @@ def _serving(entries: list[TracebackType]) -> list[TracebackType]:
     is_ours = False
     for one in entries:
         file, caller = one.tb_frame.f_code.co_filename, one.tb_frame.f_back
-        is_theirs = file.startswith(_NUMPY) or (
-            file.startswith(_PYTHON) and not file.startswith(_INSTALLED)
-        )
+        is_theirs = file.startswith(_NUMPY) or _is_of_python(file)
         is_ours = is_theirs and (is_ours or (caller is not None and _is_of_package(caller)))
         if is_ours:
             found.append(one)
     return found
+
+
+def _is_of_python(file: str) -> bool:
+    return file.startswith((_PYTHON, "<frozen ")) and not file.startswith(_INSTALLED)
 
 
 def _is_of_package(frame: FrameType) -> bool:
