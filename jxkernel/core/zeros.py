@@ -121,7 +121,7 @@ def typed_scalar(dtype: DType, scalar: complex) -> Any:
     Raises:
       OverflowError: an integer does not fit the dtype.
     """
-    return np.asarray(scalar, dtype)[()]
+    return dtypes.host_array(scalar, dtype)[()]
 
 
 def zero_scalar(aval: ShapedArray) -> Any:

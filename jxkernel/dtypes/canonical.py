@@ -41,6 +41,7 @@ __all__ = [
     "default_int_dtype",
     "default_uint_dtype",
     "dtype",
+    "host_array",
     "is_python_scalar",
     "is_weakly_typed",
     "is_wide",
@@ -248,6 +249,24 @@ def coerce_scalar(value: Any, dtype: DTypeLike | None = None) -> np.ndarray:
         return np.asarray(value, target)
     with np.errstate(over="ignore"):
         return np.asarray(value, target)
+
+
+def host_array(value: Any, dtype: DTypeLike) -> np.ndarray:
+    """Return ``np.asarray(value, dtype)`` of a number, or of lists of numbers.
+
+    Raises:
+      OverflowError: a Python integer is outside the range of the dtype, in the words of this
+        package.
+    """
+    try:
+        return np.asarray(value, dtype)
+    except OverflowError:
+        target = np.dtype(dtype)
+        if type(value) is int and target in INTEGRAL:
+            _check_range(value, target)
+        for item in value if isinstance(value, (list, tuple)) else ():
+            host_array(item, dtype)
+        raise
 
 
 def check_valid_dtype(dtype: DType) -> None:

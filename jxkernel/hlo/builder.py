@@ -96,7 +96,7 @@ class Builder:
 
     def constant(self, value: Any, dtype: DType = None) -> Any:
         """Append a constant: a NumPy array, or a number with its dtype."""
-        array = np.asarray(value, dtype)
+        array = np.asarray(value) if dtype is None else dtypes.host_array(value, dtype)
         elements = dense_elements(array)
         return self.value(
             "stablehlo.constant",

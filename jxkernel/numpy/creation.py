@@ -279,7 +279,7 @@ def _from_sequence(value: Any, dtype: Any) -> Any:
         if dtype is None:
             widest = max(kinds, key=_KIND_ORDER.index, default=float)
             dtype = dtypes.canonicalize_dtype(widest)
-        host = np.array(value, dtype)
+        host = dtypes.host_array(value, dtype)
         return array_from_host(host, ShapedArray(host.shape, dtype))
     for kind in kinds:
         refuse_masked(kind)

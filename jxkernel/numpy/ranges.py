@@ -106,7 +106,8 @@ def _range(first: Any, last: Any, distance: Any, size: Any, dtype: Any) -> Any:
     if dtype in dtypes.INTEGRAL and all(isinstance(x, int) for x in (first, distance)):
         if first == 0 and distance == 1:
             return _counted_from_zero(size, dtype)
-        return _counted(dtype.type(first), dtype.type(distance), size, dtype)
+        first, distance = (dtypes.host_array(x, dtype)[()] for x in (first, distance))
+        return _counted(first, distance, size, dtype)
     if dtype in _COUNTING and first == 0 and distance == 1:
         return _counted_from_zero(size, dtype)
     # Floats are counted in double precision on the host, and rounded once.

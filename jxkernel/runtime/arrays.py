@@ -190,7 +190,7 @@ def owned(value: Any, aval: ShapedArray) -> Any:
             f"{value!r:.100} describes an array and has no values: it stands for one where "
             "nothing is computed, as in eval_shape, make_jaxpr and lower"
         )
-    return np.asarray(value, aval.dtype)
+    return dtypes.host_array(value, aval.dtype)
 
 
 def _aligned_copy(array: np.ndarray) -> np.ndarray:

@@ -118,6 +118,41 @@ def test_python_integers_that_fit_no_array_have_no_type(ask):
         ask(2**100)
 
 
+@pytest.mark.parametrize("number", [256, -1, 2**63, -(2**63) - 1, 2**70])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda n: jnp.array([[1], [n]], "uint8"),
+        lambda n: lax.full((2,), n, "uint8"),
+        lambda n: jnp.arange(n, n + 2, dtype="uint8"),
+        lambda n: jnp.take(jnp.zeros(1, "uint8"), jnp.array([5]), mode="fill", fill_value=n),
+    ],
+    ids=["array", "full", "arange", "take"],
+)
+def test_python_integers_out_of_range_are_refused_in_words(use, number):
+    with pytest.raises(OverflowError, match=f"{number} does not fit uint8, which holds 0 to 255"):
+        use(number)
+
+
+@pytest.mark.parametrize("number", [2**31, 2**63, -(2**63) - 1])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda n: jnp.zeros(1, "uint32") + n,
+        lambda n: jnp.where(jnp.ones(1, bool), 0, n),
+        lambda n: jnp.clip(jnp.zeros(1), 0, n),
+        lambda n: jnp.pad(jnp.zeros(1, int), 1, constant_values=n),
+        lambda n: jx.device_put(n),
+        lambda n: jnp.asarray([n]),
+        lambda n: lax.add(jnp.zeros(1, int), n),
+    ],
+    ids=["add", "where", "clip", "pad", "device_put", "asarray", "lax.add"],
+)
+def test_python_integers_beyond_the_default_are_refused_in_words(use, number):
+    with pytest.raises(OverflowError, match=f"{number} does not fit int32, which holds"):
+        use(number)
+
+
 @pytest.mark.parametrize("repeat", [[1.0, 2.0], (1, 2)])
 def test_a_list_is_not_repeated_by_an_array(repeat):
     for count in (jnp.asarray(2), jnp.arange(3)):
