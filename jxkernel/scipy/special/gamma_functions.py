@@ -259,7 +259,9 @@ def _betaln(a: Any, b: Any) -> Any:
     near = jnp.where(apart_far, beside, (safe - 0.5) * jnp.log1p(beside / safe))
     ratio = beside - near - beside * jnp.log(total) + change
     value = jnp.where(apart, ops.lgamma(beside) + ratio, direct)
-    return jnp.where((small == 0) & (large >= 0) & (least == np.inf), np.inf, value)
+    # Γ(a) is 1/a there, so that B is 1/a + 1/b where the arithmetic takes both for 0.
+    value = jnp.where((small == 0) & (large == 0), jnp.logaddexp(least, most), value)
+    return jnp.where((small == 0) & (large > 0) & (least == np.inf), np.inf, value)
 
 
 def stirling_remainder(a: Any) -> Any:
