@@ -1,18 +1,17 @@
 """The programs in a profile: which source lines each operation of a compiled program came from.
 
-XSpace and HLO are protocol buffers, and few of their fields are wanted, so the wire format is read
-directly (https://protobuf.dev/programming-guides/encoding): a message is a sequence of fields, each
-a number, a type, and a varint, fixed or length-delimited value.  Field numbers are those of the
-published ``xplane.proto`` and ``hlo.proto``.
+Field numbers are those of the published ``xplane.proto`` and ``hlo.proto``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-__all__ = ["Operation", "ProfiledPrograms", "Program", "Spot", "fields_of", "program_in"]
+from jxkernel.hlo.messages import fields_of, numbers_in
+
+__all__ = ["Operation", "ProfiledPrograms", "Program", "Spot", "program_in"]
 
 _METADATA_PLANE = "/host:metadata"
 _SPOTS = 6
@@ -87,44 +86,6 @@ class Program:
         return {name: sorted(spots) for name, spots in found.items()}
 
 
-def fields_of(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Yield the number and value of each field of a serialized message.
-
-    Raises:
-      ValueError: it is not one.
-    """
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        number, kind = key >> 3, key & 7
-        if kind == 0:
-            value, at = _varint(message, at)
-            yield number, value
-            continue
-        if kind == 2:
-            length, at = _varint(message, at)
-        elif kind in (1, 5):
-            length = 8 if kind == 1 else 4
-        else:
-            raise ValueError(f"field {number} has the unknown wire type {kind}")
-        if at + length > len(message):
-            raise ValueError(f"field {number} is cut short")
-        yield number, message[at : at + length]
-        at += length
-
-
-def _varint(message: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while at < len(message):
-        byte = message[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-    raise ValueError("a number is cut short")
-
-
 def _texts(message: memoryview, number: int) -> list[str]:
     return [bytes(one).decode(errors="replace") for one in _messages(message, number)]
 
@@ -137,24 +98,8 @@ def _messages(message: memoryview, number: int) -> list[memoryview]:
     return [one for n, one in fields_of(message) if n == number and isinstance(one, memoryview)]
 
 
-def _numbers(message: memoryview, number: int) -> list[int]:
-    """The integers of a field, one by one or packed."""
-    found: list[int] = []
-    for n, value in fields_of(message):
-        if n != number:
-            continue
-        if isinstance(value, int):
-            found.append(value)
-            continue
-        at = 0
-        while at < len(value):
-            one, at = _varint(value, at)
-            found.append(one)
-    return found
-
-
 def _number(message: memoryview, number: int) -> int:
-    return next(iter(_numbers(message, number)), 0)
+    return next(iter(numbers_in(message, number)), 0)
 
 
 class ProfiledPrograms:
@@ -255,7 +200,7 @@ class _Module:
         return Operation(name, tuple(dict.fromkeys(one for one in frames if one)))
 
     def _inside(self, instruction: memoryview) -> list[memoryview]:
-        called = _numbers(instruction, 38)
+        called = numbers_in(instruction, 38)
         return [one for number in called for one in self._instructions.get(number, ())]
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from jxkernel.hlo.messages import fields_of
 from jxkernel.observe.xspace import (
     Operation,
     ProfiledPrograms,
     Program,
     Spot,
-    fields_of,
     program_in,
 )
 
