@@ -6,6 +6,9 @@ the compile options (XLA's flags among them), jaxlib's version, the devices, the
 features and the number of XLA's threads.  Nothing that happens to the folder may break a compile:
 what cannot be read, is damaged, or was not written by this very code for this very key, is a miss.
 
+An entry holds the executable twice where that pays: trimmed, which is loaded, and whole, for who
+reads the program (``compile.trimming``).
+
 A file is written whole under another name and renamed, so that other processes see all of it or
 nothing.  Reading an entry sets its modification time, which is what the oldest are known by when
 the folder outgrows ``jax_compilation_cache_max_size``.
@@ -24,8 +27,9 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
-from typing import Any
+from typing import Any, BinaryIO
 
 from jxkernel import events
 from jxkernel._jaxlib import DeviceList, machine_description, version_text
@@ -44,6 +48,7 @@ from jxkernel.records import record
 __all__ = [
     "CacheEntry",
     "CacheSummary",
+    "LoadedEntry",
     "clear_disk_cache",
     "disk_cache_folder",
     "disk_cache_key",
@@ -55,11 +60,16 @@ __all__ = [
 ]
 
 blake2b = late_function("hashlib", "blake2b")  # it loads OpenSSL, for a cache that is in use
+trimmed = late_function("jxkernel.compile.trimming", "trimmed")  # for what is compiled
 
-_MAGIC = b"jxkernel executable 1\n"
+_MAGIC = b"jxkernel executable 2\n"
 _DIGEST = 32
-_HEADER = struct.Struct(f"<{_DIGEST}s{_DIGEST}sQI")
-"""Digest of all that follows it; key; nanoseconds of the compile; length of the name."""
+_HEADER = struct.Struct(f"<{_DIGEST}s{_DIGEST}sQIQQ")
+"""Digest of what follows it up to what is loaded; key; nanoseconds of the compile; lengths of the
+name, of what is loaded, and of the whole executable, which is 0 where that is what is loaded.
+
+These three follow, the last one behind its digest."""
+_START = len(_MAGIC) + _HEADER.size
 
 _SUFFIX = ".executable"
 _NAME = rf"[0-9a-f]{{{2 * _DIGEST}}}{re.escape(_SUFFIX)}(\..+)?"
@@ -123,15 +133,17 @@ class LoadedEntry:
 
     Attributes:
       executable: jaxlib's loaded executable.
-      bytes: the size of its file.
+      bytes: how much was read.
       compile_ns: how long compiling it took.
       load_ns: how long loading it took.
+      whole: where it is trimmed, what loads the whole one; that gives None if it is gone.
     """
 
     executable: Any
     bytes: int
     compile_ns: int
     load_ns: int
+    whole: Callable[[], Any] | None
 
 
 class _Use:
@@ -193,6 +205,7 @@ def disk_cache_key(
     )
     digest = blake2b(digest_size=_DIGEST)
     parts = (
+        _MAGIC,
         text.encode(),
         options.SerializeAsString(),
         repr(sorted((name, repr(value)) for name, value in overrides)).encode(),
@@ -217,8 +230,8 @@ def load_or_compile(
     *,
     fun: str,
     function_id: int = 0,
-) -> tuple[Any, bool]:
-    """Return an executable, and whether it came from disk; else it is compiled and stored.
+) -> tuple[Any, LoadedEntry | None]:
+    """Return an executable, and the entry that it came from; else it is compiled and stored.
 
     Args:
       compilation: what compiles; called only on a miss, its errors are the caller's.
@@ -234,33 +247,36 @@ def load_or_compile(
     # What several processes compile together they must all compile: one of them hitting alone
     # would leave the others waiting for it.
     if folder is None or len(client.devices()) != len(client.local_devices()):
-        return compilation(), False
+        return compilation(), None
     about: dict[str, Any] = {"fun": fun, "function_id": function_id, "cache": "disk"}
     key = disk_cache_key(module, devices, options, overrides)
     found = load_executable(key, devices, folder)
     if found is not None:
         saved = max(0, found.compile_ns - found.load_ns)
         events.emit(events.CacheHit, **about, bytes=found.bytes, saved_ns=saved)
-        return found.executable, True
+        return found.executable, found
     start = time.perf_counter_ns()
     executable = compilation()
     took = time.perf_counter_ns() - start
-    stored = store_executable(key, executable, fun, took, folder)
+    on_cpu = devices[0].platform == "cpu"
+    stored = store_executable(key, executable, fun, took, folder, trim=on_cpu)
     events.emit(events.CacheMiss, **about, bytes=stored)
-    return executable, False
+    return executable, None
 
 
 def load_executable(key: bytes, devices: Sequence[Any], folder: str) -> LoadedEntry | None:
     """Return the executable of a key; None if there is none that can be trusted."""
     start = time.perf_counter_ns()
     path = _path(folder, key)
-    content = _content(path)
+    content = _content(path, key)
     if content is None:
         _use.add(misses=1)
         return None
-    found = _payload(content, key)
-    executable = None if found is None else _deserialized(found[1], devices)
-    if found is None or executable is None:
+    whole = partial(_load_whole, path, key, devices) if content.whole else None
+    executable = _deserialized(content.payload, devices) if content.payload else None
+    if executable is None and whole is not None:
+        executable, whole = whole(), None
+    if executable is None:
         with suppress(OSError):
             os.unlink(path)
         _use.add(misses=1)
@@ -268,39 +284,75 @@ def load_executable(key: bytes, devices: Sequence[Any], folder: str) -> LoadedEn
     with suppress(OSError):
         os.utime(path)
     took = time.perf_counter_ns() - start
-    _use.add(hits=1, bytes_read=len(content), saved_ns=max(0, found[0] - took))
-    return LoadedEntry(executable, len(content), found[0], took)
+    _use.add(hits=1, bytes_read=content.bytes, saved_ns=max(0, content.compile_ns - took))
+    return LoadedEntry(executable, content.bytes, content.compile_ns, took, whole)
 
 
-def _content(path: str) -> bytes | None:
-    """Return what a file holds; None where there is none, or what is no file: a pipe, a folder.
+def _load_whole(path: str, key: bytes, devices: Sequence[Any]) -> Any:
+    """Return the whole executable of an entry; None if it cannot be trusted."""
+    content = _content(path, key, whole=True)
+    return _deserialized(content.payload, devices) if content and content.payload else None
+
+
+@record()
+class _Content:
+    """What was read of a file.
+
+    Attributes:
+      payload: the serialized executable; empty where the file is damaged, or not for us.
+      compile_ns: how long compiling it took.
+      bytes: how much was read.
+      whole: whether the whole executable stands behind it.
+    """
+
+    payload: bytes = b""
+    compile_ns: int = 0
+    bytes: int = 0
+    whole: bool = False
+
+
+def _content(path: str, key: bytes, *, whole: bool = False) -> _Content | None:
+    """Read what is to be loaded of a file; None where there is none, or no file: a pipe, a folder.
 
     To open a pipe would wait for a writer.
     """
     try:
         with open(path, "rb", opener=_without_waiting) as file:
-            return file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            return _read(file, status.st_size, key, whole)
     except _UNREACHABLE:
         return None
+
+
+def _read(file: BinaryIO, size: int, key: bytes, whole: bool) -> _Content:
+    head = file.read(_START)
+    if len(head) < _START or not head.startswith(_MAGIC):
+        return _Content()
+    digest, stored_key, compile_ns, *lengths = _HEADER.unpack_from(head, len(_MAGIC))
+    name, loaded, behind = lengths
+    if stored_key != key or size != _START + name + loaded + (_DIGEST + behind if behind else 0):
+        return _Content()
+    if whole and behind:
+        file.seek(name + loaded, os.SEEK_CUR)
+        digest, payload = file.read(_DIGEST), file.read()
+        return _Content(payload if digest == _digest(payload) else b"")
+    content = file.read(name + loaded)
+    if digest != _digest(head[len(_MAGIC) + _DIGEST :], content):
+        return _Content()
+    return _Content(content[name:], compile_ns, _START + len(content), behind > 0)
 
 
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _payload(content: bytes, key: bytes) -> tuple[int, bytes] | None:
-    """Return the compile time and the serialized executable, if the file is whole and for us."""
-    start = len(_MAGIC)
-    if not content.startswith(_MAGIC) or len(content) < start + _HEADER.size:
-        return None
-    digest, stored_key, compile_ns, name = _HEADER.unpack_from(content, start)
-    if stored_key != key or digest != _digest(content[start + _DIGEST :]):
-        return None
-    return compile_ns, content[start + _HEADER.size + name :]
-
-
-def _digest(content: bytes) -> bytes:
-    return blake2b(content, digest_size=_DIGEST).digest()
+def _digest(*parts: bytes) -> bytes:
+    digest = blake2b(digest_size=_DIGEST)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
 
 
 def _deserialized(payload: bytes, devices: Sequence[Any]) -> Any:
@@ -310,30 +362,53 @@ def _deserialized(payload: bytes, devices: Sequence[Any]) -> Any:
         return None
 
 
-def store_executable(key: bytes, executable: Any, name: str, compile_ns: int, folder: str) -> int:
+def store_executable(
+    key: bytes, executable: Any, name: str, compile_ns: int, folder: str, *, trim: bool = False
+) -> int:
     """Store an executable if it is worth an entry, and return the bytes written.
 
     A folder that cannot be written is left alone from then on.  The first failure is
     said in one warning, where the user chose the folder.
+
+    Args:
+      key: what it is found by.
+      executable: jaxlib's executable.
+      name: the program's name.
+      compile_ns: how long compiling it took.
+      folder: where the entries are.
+      trim: whether it is of XLA's CPU client, of which a trimmed one can be made.
     """
     too_cheap = compile_ns < persistent_cache_min_compile_time_secs.value * 1e9
     if too_cheap or folder in _use.problems:
         return 0
     try:
-        payload = executable.serialize()
+        whole = executable.serialize()
     except Exception:  # a platform that cannot serialize has no disk cache
         return 0
-    if len(payload) < persistent_cache_min_entry_size_bytes.value:
+    if len(whole) < persistent_cache_min_entry_size_bytes.value:
         return 0
+    loaded = trimmed(whole, partial(_flops, executable)) if trim else None
+    behind = b"" if loaded is None else whole
     encoded = name.encode(errors="replace")
-    rest = struct.pack(f"<{_DIGEST}sQI", key, compile_ns, len(encoded)) + encoded + payload
+    loaded = loaded or whole
+    rest = struct.pack(f"<{_DIGEST}sQIQQ", key, compile_ns, len(encoded), len(loaded), len(behind))
+    content = b"".join((encoded, loaded))
+    parts = [_MAGIC, _digest(rest, content), rest, content]
+    if behind:
+        parts += [_digest(behind), behind]
     try:
-        return _write(folder, key, b"".join((_MAGIC, _digest(rest), rest)))
+        return _write(folder, key, b"".join(parts))
     except IsADirectoryError:  # a folder has the entry's name: the others can be stored
         return 0
     except _UNREACHABLE as error:
         _give_up(folder, error)
         return 0
+
+
+def _flops(executable: Any) -> float:
+    """Return the number of operations that XLA counts in a program."""
+    costs = executable.cost_analysis()
+    return (costs[0] if isinstance(costs, list) else costs).get("flops", 0.0)
 
 
 def _write(folder: str, key: bytes, content: bytes) -> int:

@@ -25,7 +25,7 @@ from jxkernel._jaxlib import (
     trace_context,
 )
 from jxkernel._lazy import late_function
-from jxkernel.compile.disk_cache import load_or_compile
+from jxkernel.compile.disk_cache import LoadedEntry, load_or_compile
 from jxkernel.compile.donation import warn_of_unusable
 from jxkernel.compile.executions import report_execution
 from jxkernel.compile.logs import logged
@@ -123,20 +123,20 @@ class Executable:
       sharding: of arguments and results on one device; of what is whole on several.
       in_avals: the types of all arguments, constants not included.
       out_avals: the types of the results.
-      from_disk: whether it was loaded from the disk cache.
       compiler_options: XLA options by name that it was compiled with.
     """
 
     __slots__ = (
         "_collectives",
         "_committed_handlers",
+        "_entry",
         "_fingerprint",
         "_free_handlers",
         "_program",
+        "_whole",
         "compiler_options",
         "constants",
         "device",
-        "from_disk",
         "in_avals",
         "kept_args",
         "lowered",
@@ -155,11 +155,14 @@ class Executable:
         target: Any,
         *,
         fingerprint: str = "",
+        entry: LoadedEntry | None = None,
+        compiler_options: Sequence[tuple[str, Any]] = (),
     ) -> None:
         self.name = lowered.name
-        self.from_disk = False
-        self.compiler_options: Sequence[tuple[str, Any]] = ()
+        self.compiler_options = compiler_options
         self.xla = xla
+        self._entry = entry
+        self._whole: Any = None
         self.lowered = lowered
         # The program remembers this one: held both ways, its constants would outlive its last use.
         self._program = ref(closed)
@@ -229,16 +232,39 @@ class Executable:
         self._fingerprint = self._fingerprint or sha256(self.lowered.text().encode()).digest()
         return self._fingerprint.hex()
 
+    @property
+    def from_disk(self) -> bool:
+        """Whether it was loaded from the disk cache."""
+        return self._entry is not None
+
+    @property
+    def whole(self) -> Any:
+        """The executable of jaxlib with all of its module, for who reads it.
+
+        What came from disk may lack the bodies of loops; the whole one is loaded when it is asked
+        for, or compiled again where it is there no more.
+        """
+        loading = self._entry and self._entry.whole
+        if loading is None:
+            return self.xla
+        if self._whole is None:
+            self._whole = loading() or self._compiled_again()
+        return self._whole
+
+    @property
+    def is_trimmed(self) -> bool:
+        """Whether ``xla`` lacks bodies of loops that ``whole`` has."""
+        return self._entry is not None and self._entry.whole is not None
+
+    def _compiled_again(self) -> Any:
+        return Compilation(self.lowered, self.placement or self.device, self.compiler_options)()
+
     def serialized(self) -> bytes:
         """Return XLA's bytes of it.
 
         One that came from disk is compiled again: XLA leaves the code out of what it writes of it.
         """
-        xla = self.xla
-        if self.from_disk:
-            target = self.placement or self.device
-            xla = Compilation(self.lowered, target, self.compiler_options)()
-        return xla.serialize()
+        return (self._compiled_again() if self.from_disk else self.xla).serialize()
 
     def call(self, args: Sequence[Any], *, committed: bool = False) -> list[Any]:
         """Run on flat arguments, asynchronously, and return the result arrays.
@@ -446,13 +472,13 @@ def compile_lowered(
     ):
         span.follow(eqns=closed.eqns)
         if lowered.callbacks or lowered.partitions:  # objects of this process
-            xla, from_disk = compilation(), False
+            xla, entry = compilation(), None
         else:
             options = _options(lowered, target, compiler_options)
-            xla, from_disk = load_or_compile(
+            xla, entry = load_or_compile(
                 compilation, lowered.module, devices, options, compiler_options, **about
             )
-            span.set(from_disk=from_disk)
+            span.set(from_disk=entry is not None)
     if type(target) is Placement:
         ranks = [aval.ndim for aval in closed.out_avals]
         outs = result_shardings(xla, target, ranks)
@@ -464,9 +490,9 @@ def compile_lowered(
                 lowered, closed, settled, compiler_options, function_id=function_id
             )
         target = settled
-    executable = Executable(xla, lowered, closed, target)
-    executable.from_disk = from_disk
-    executable.compiler_options = compiler_options
+    executable = Executable(
+        xla, lowered, closed, target, entry=entry, compiler_options=compiler_options
+    )
     if executable.needs_python and events.listening():
         names = effect_names(closed.effects)
         why = f"callbacks with effects ({names})" if names else "callbacks"

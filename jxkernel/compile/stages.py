@@ -589,12 +589,12 @@ class Compiled(_Stage):
 
     def as_text(self) -> str:
         """Return the HLO text after XLA's optimizations."""
-        return "\n\n".join(module.to_string() for module in self._executable.xla.hlo_modules())
+        return "\n\n".join(module.to_string() for module in self._executable.whole.hlo_modules())
 
     def cost_analysis(self) -> dict[str, float] | None:
         """Return XLA's cost estimate of the optimized program; None where it makes none."""
         try:
-            return self._executable.xla.cost_analysis()
+            return self._executable.whole.cost_analysis()
         except (JaxRuntimeError, NotImplementedError):
             return None
 
@@ -610,7 +610,7 @@ class Compiled(_Stage):
 
     def runtime_executable(self) -> Any:
         """Return jaxlib's loaded executable."""
-        return self._executable.xla
+        return self._executable.whole
 
     def __repr__(self) -> str:
         return f"Compiled({self._traced.fun_name}, device={self._executable.device})"

@@ -465,7 +465,7 @@ def _primitives(jaxpr: Jaxpr) -> set[str]:
 
 
 def _xla_costs(executable: Executable) -> Mapping[str, float]:
-    found = executable.xla.cost_analysis()
+    found = executable.whole.cost_analysis()
     return found[0] if isinstance(found, Sequence) else found
 
 

@@ -126,21 +126,31 @@ class Profile:
 class _Programs:
     """The programs of a profile, with the source lines of this process.
 
-    What was loaded from the disk cache bears those of the process that compiled it.
+    What was loaded from the disk cache bears those of the process that compiled it, and what the
+    profiler sees of it may lack the bodies of loops.
     """
 
     def __init__(self, space: bytes) -> None:
         self._profiled = ProfiledPrograms(space)
-        self._lowered = {
-            f"jit_{one.name}": one.lowered for one in gc.get_objects() if type(one) is Executable
-        }
+        self._executables: dict[str, list[Executable]] = {}
+        for one in gc.get_objects():
+            if type(one) is Executable:
+                self._executables.setdefault(f"jit_{one.name}", []).append(one)
 
     def find(self, name: str, number: int, operations: Collection[str]) -> Program | None:
         """Return the program that events of this name, number and operations belong to."""
         found = self._profiled.find(name, number, operations)
-        if found is None or name not in self._lowered:
+        executables = self._executables.get(name)
+        if found is None or not executables:
             return found
-        return found.relocated(program_in(located_hlo(self._lowered[name].module)))
+        for executable in executables:
+            if executable.is_trimmed:
+                whole = program_in(
+                    executable.whole.hlo_modules()[0].as_serialized_hlo_module_proto()
+                )
+                if found.operations.keys() <= whole.operations.keys():
+                    found = whole
+        return found.relocated(program_in(located_hlo(executables[-1].lowered.module)))
 
 
 def _wait_for_all(outputs: list[Any]) -> None:

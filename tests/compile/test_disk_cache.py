@@ -161,7 +161,7 @@ DAMAGES = {
     "empty": lambda content: b"",
     "header only": lambda content: content[:60],
     "foreign": lambda content: b"something else entirely" * 100,
-    "another format": lambda content: content.replace(b"executable 1", b"executable 9", 1),
+    "another format": lambda content: content.replace(b"executable 2", b"executable 9", 1),
 }
 
 

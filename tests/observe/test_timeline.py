@@ -13,6 +13,8 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
+from jxkernel.compile import disk_cache_summary
+from jxkernel.config import config
 from jxkernel.errors import JaxRuntimeError
 from jxkernel.events import CellFinished, Executed, span
 from jxkernel.observe import Profile, Timeline, memory_profile
@@ -50,6 +52,33 @@ def test_operations_are_linked_to_their_lines(profiled: tuple[Timeline, Path]) -
     (product,) = [one for one in timeline.by_operation() if "dot_general" in one.origin]
     assert (product.program, product.count) == ("jit_step", 2)
     assert product.spots == (f"{__file__}:{first + 2}",)
+
+
+def test_lines_of_what_is_loaded_from_disk_are_all_told(tmp_path: Path) -> None:
+    """What is run of an entry lacks the bodies of its loops; the whole of it is asked."""
+    x = jnp.ones((200, 200))
+
+    def told() -> dict[str, tuple[str, ...]]:
+        @jx.jit
+        def layers(x: jx.Array) -> jx.Array:
+            for _ in range(3):
+                y = jnp.tanh(x @ x)
+                y = y * jnp.cos(x)
+                x = y / (1 + jnp.sum(y * y, axis=0)) + x
+            return x
+
+        with Profile() as profile:
+            layers(x).block_until_ready()
+        assert profile.timeline is not None
+        found = profile.timeline.by_operation()
+        return {one.name: one.spots for one in found if one.program == "jit_layers"}
+
+    with config.compilation_cache_dir(str(tmp_path)):
+        first = told()
+        hits = disk_cache_summary().hits
+        assert told() == first
+    assert disk_cache_summary().hits > hits
+    assert max(map(len, first.values())) > 1
 
 
 def test_work_counts_for_the_cell_that_started_it(profiled: tuple[Timeline, Path]) -> None:

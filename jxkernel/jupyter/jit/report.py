@@ -108,7 +108,7 @@ def sections_of(
 
 
 def _optimized(executable: Any) -> str:
-    return "\n\n".join(module.to_string() for module in executable.xla.hlo_modules())
+    return "\n\n".join(module.to_string() for module in executable.whole.hlo_modules())
 
 
 def _stages_section(executable: Any, info: TraceInfo, report: RunReport) -> Section:
@@ -220,7 +220,7 @@ def _map_warnings(session: Session, provenance: Provenance) -> Iterator[str]:
 
 
 def _cost_text(executable: Any) -> str:
-    costs = executable.xla.cost_analysis()
+    costs = executable.whole.cost_analysis()
     costs = costs[0] if isinstance(costs, list) else costs
     chosen = {name: value for name, value in costs.items() if "{" not in name}
     width = max((len(name) for name in chosen), default=0)
