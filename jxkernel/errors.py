@@ -882,16 +882,12 @@ class NonFiniteError(JXError, FloatingPointError):
 
     Args:
       kind: ``nan`` or ``inf``.
-      equation: the first equation that gave it, printed; the name of what was called, where none
-        did.
-      in_arguments: whether its arguments held it already.
+      equation: the first equation that gave it, printed, or what was called.
+      how: how it came to be there.
     """
 
-    def __init__(
-        self, kind: str, equation: str, *, in_arguments: bool = False, **parts: Any
-    ) -> None:
-        what = f"{kind} is in the arguments of {equation} already"
-        super().__init__(what if in_arguments else f"{kind} came out of: {equation}", **parts)
+    def __init__(self, kind: str, equation: str, how: str = "came out of", **parts: Any) -> None:
+        super().__init__(f"{kind} {how}: {equation}", **parts)
         self.kind = kind
         self.equation = equation
 

@@ -245,7 +245,8 @@ def _unborn(
     if any(held):
         named = arguments or [f"argument {number}" for number in range(len(args))]
         details = [f"    {a} = {value_summary(v)}" for a, v in zip(named, args, strict=True)]
-        return NonFiniteError(kind, name, in_arguments=True, details=tuple(details), **place)
+        how = "is in the arguments of"
+        return NonFiniteError(kind, name, how, details=tuple(details), **place)
     number = next(i for i, out in enumerate(outs) if _is_bad(kind, out))
     details = [
         f"Result {number} holds it: {value_summary(outs[number])}",

@@ -153,7 +153,7 @@ def test_long_operands_are_summed_up():
 
 
 def test_a_nan_that_came_in_is_said_to():
-    with pytest.raises(FloatingPointError, match=r"^nan is in the arguments of .* already"):
+    with pytest.raises(FloatingPointError, match=r"^nan is in the arguments of: "):
         jx.jit(lambda x: x + 1.0)(np.float32("nan"))
 
 

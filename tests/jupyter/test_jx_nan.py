@@ -50,7 +50,7 @@ def test_a_call_is_searched_and_loses_nothing(notebook: Notebook) -> None:
 def test_arguments_that_hold_it_already_are_named(notebook: Notebook) -> None:
     notebook.run("bad = x * jnp.nan\ndef h(values, other):\n    return values + other")
     text = notebook.run("%jx nan h(bad, x)").value.text
-    assert text.startswith("nan is in the arguments of h already")
+    assert text.startswith("nan is in the arguments of: h")
     assert "values = f32[8] [nan, nan, nan" in text
 
 
