@@ -112,7 +112,7 @@ TABLE = (
         "refused",
         "What is no function, position, dtype or accuracy is refused where it is given.",
         ours=r"needs a callable|nums(=| is)|got (sig|acc)|takes whole|no dtype|takes True"
-        r"|the size of a slice is|fill_value is one number",
+        r"|the size of a slice is|fill_value is one number|cannot have the dtype object",
     ),
     Meant("refused", "Masked arrays are refused by every function.", ours=r"Arrays have no mask"),
     Meant(
@@ -528,6 +528,12 @@ TABLE = (
         made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\()"
         r".*(\babs(olute)?|fabs|copysign|norm|laplace\.(log)?pdf)\(",
         leaves=_where(lambda a, b: a == 0),
+    ),
+    Meant(
+        "value",
+        "The slope of an absolute value is 0 at 0.",
+        program=r"[^\d.]0\.0\b",
+        made=r"(?s)(?=.*(grad|vjp|jvp|linearize)\().*\babs\(",
     ),
     Meant(
         "value",
