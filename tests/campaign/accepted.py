@@ -53,6 +53,11 @@ TABLE = (
     ),
     Accepted("Signals of different ranks broadcast, as in SciPy.", r"must have the same rank"),
     Accepted(
+        "Cases of a selection may be scalars beside any shape.",
+        r"select `which` must be scalar|select cases must have the same shapes",
+    ),
+    Accepted("Booleans are positions, as in NumPy.", r"Boolean arguments to jax.numpy.ix_"),
+    Accepted(
         "Complex numbers are compared in the order of NumPy.",
         r"gt does not accept dtype c|for complex dtype is not implemented",
     ),
