@@ -13,7 +13,7 @@ import numpy as np
 from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.avals import abstractify
-from jxkernel.core.zeros import constant_beside, scalar_like
+from jxkernel.core.zeros import constant_beside
 from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import KeyTypeError
 from jxkernel.numpy.fusing import fused
@@ -390,8 +390,8 @@ def _hypot(x: Any, y: Any) -> Any:
     is_short, is_long = lt(longer, short), gt(longer, long)
 
     def scaled(x: Any, growing: float, shrinking: float) -> Any:
-        factor = select(is_short, scalar_like(x, growing), scalar_like(x, 1))
-        return mul(x, select(is_long, scalar_like(x, shrinking), factor))
+        factor = select(is_short, constant_beside(x, growing), constant_beside(x, 1))
+        return mul(x, select(is_long, constant_beside(x, shrinking), factor))
 
     first = scaled(select(apart, 1, x), growing, shrinking)
     second = scaled(select(apart, 0, y), growing, shrinking)
