@@ -14,7 +14,6 @@ from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.avals import abstractify
 from jxkernel.core.zeros import constant_beside
-from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import KeyTypeError
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import (
@@ -361,22 +360,12 @@ rad2deg = unary_function(
 radians, degrees = deg2rad, rad2deg
 
 
-def _scales(dtype: DTypeLike) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the size below which legs grow before they are squared, and by what; likewise above.
-
-    All are powers of 2, which round nothing, and leave a leg that is not too short to matter with
-    a square that is a normal number.
-    """
-    if dtypes.itemsize_bits(dtype) > 32:
-        return (2.0**-400, 2.0**700), (2.0**500, 2.0**-600)
-    return (2.0**-40, 2.0**90), (2.0**50, 2.0**-75)
-
-
 def _hypot(x: Any, y: Any) -> Any:
-    """Scale very short and very long legs, so that squares neither overflow nor vanish.
+    """Scale by the larger leg, so that squares neither overflow nor vanish.
 
-    Where the result is no root, at 0 and at infinity, the root is one of other legs, so that its
-    derivative is finite.  Narrow numbers are widened: few of their squares are normal numbers.
+    The scale cancels, and is a constant to derivatives; where the result is no root, at 0 and at
+    infinity, the root is one of other legs, so that its derivative is finite.  Narrow numbers are
+    widened: the inverse of a small scale may be beyond their dtype.
     """
     dtype = dtype_of(x)
     refuse_complex("hypot", dtype)
@@ -386,17 +375,9 @@ def _hypot(x: Any, y: Any) -> Any:
     longer = stop_gradient(max(modulus(x), modulus(y)))
     infinite = bits.bitwise_or(eq(modulus(x), np.inf), eq(modulus(y), np.inf))
     apart = bits.bitwise_or(infinite, eq(longer, 0))
-    (short, growing), (long, shrinking) = _scales(dtype)
-    is_short, is_long = lt(longer, short), gt(longer, long)
-
-    def scaled(x: Any, growing: float, shrinking: float) -> Any:
-        factor = select(is_short, constant_beside(x, growing), constant_beside(x, 1))
-        return mul(x, select(is_long, constant_beside(x, shrinking), factor))
-
-    first = scaled(select(apart, 1, x), growing, shrinking)
-    second = scaled(select(apart, 0, y), growing, shrinking)
-    root = exponential.sqrt(add(square(first), square(second)))
-    length = scaled(root, 1 / growing, 1 / shrinking)
+    scale = select(apart, 1, longer)
+    first, second = div(select(apart, 1, x), scale), div(select(apart, 0, y), scale)
+    length = mul(scale, exponential.sqrt(add(square(first), square(second))))
     return select(infinite, np.inf, select(apart, 0, length))
 
 
