@@ -1,9 +1,12 @@
 """Variables move between the notebook and the ranks."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import jxkernel as jx
+from jxkernel.jupyter.cluster.variables import own_names
 
 
 def test_names_are_pushed_and_pulled(pair, spmd):
@@ -22,6 +25,19 @@ def test_names_are_pushed_and_pulled(pair, spmd):
     assert isinstance(tree["b"], np.ndarray)
     assert np.signbit(tree["b"][0])
     assert (tree["c"], tree["d"]) == ("text", ())
+
+
+def test_names_are_told_while_a_request_adds_its_own():
+    class Requests(set):
+        """Those names of IPython's that are looked up as the next request arrives."""
+
+        def __contains__(self, name):
+            shell.user_ns[f"_{len(shell.user_ns)}_args"] = ()
+            return super().__contains__(name)
+
+    shell = SimpleNamespace(user_ns={"a": 1, "np": np, "b": 2, "In": []})
+    shell.user_ns_hidden = Requests({"In"})
+    assert own_names(shell) == ["a", "b"]
 
 
 def test_what_is_divided_is_gathered_on_request(pair, spmd):

@@ -27,9 +27,10 @@ Packed = tuple[bytes, list[np.ndarray]]
 
 def own_names(shell: Any) -> list[str]:
     """Return the names that cells have given values: no modules, and none of IPython's."""
+    # A copy: meanwhile each request to the engine adds names of its own, and takes them away.
     return sorted(
         name
-        for name, value in shell.user_ns.items()
+        for name, value in shell.user_ns.copy().items()
         if not name.startswith("_")
         and name not in shell.user_ns_hidden
         and not isinstance(value, ModuleType)
