@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { chainLines, markedFunction } from '../src/provenance/segments.ts';
+import { chainLines, markedFunction, NAME_COLUMNS } from '../src/provenance/segments.ts';
 
 test('source is cut at its marks, side effects around names', () => {
   const at = (column: number, end: number): object => ({
@@ -46,4 +46,16 @@ test('a chain numbers the lines that a value came by', () => {
     [5, 0],
     [3, 1]
   ]);
+});
+
+test('a name comes by the nearest way from one argument, and from others', () => {
+  const column = NAME_COLUMNS.find(one => one.title === 'Comes from');
+  const chain = ['h', 'x'].map(name => ({ name, detail: '', line: 0, code: '' }));
+  const origin = (more: object): string | undefined =>
+    column?.text({ chain, depends_on: ['x'], is_argument: false, ...more } as never);
+  assert.equal(origin({}), 'h ← x');
+  assert.equal(origin({ depends_on: ['w', 'x', 'b'] }), 'h ← x, and w, b');
+  const many = ['x', ...'abcdefgi'];
+  assert.equal(origin({ depends_on: many }), 'h ← x, and a, b, c, d, e, f, 2 more');
+  assert.equal(origin({ is_argument: true }), 'argument');
 });

@@ -37,7 +37,7 @@ from jxkernel.observe import (
     Times,
     Window,
 )
-from jxkernel.observe.marks import FunctionMap, Loop, Mark, NameFact, Provenance
+from jxkernel.observe.marks import FunctionMap, Link, Loop, Mark, NameFact, Provenance
 from jxkernel.observe.programs import count_equations
 from jxkernel.observe.teaching.exercises import LineStory, Outcome
 from tests.jupyter.inspector import inspect
@@ -211,6 +211,15 @@ def test_marks_have_letters_not_only_colours() -> None:
 
 def views_provenance() -> Provenance:
     return Provenance((FunctionMap("f", "missing.py", 1, 1, True, (), (), (), ()),))
+
+
+def test_the_list_of_names_has_the_nearest_argument_and_the_others() -> None:
+    chain = (Link("h", "f32[8]", 2, "h = w * x"), Link("x", "f32[8]"))
+    arguments = ("x", *"abcdefgi")
+    fact = NameFact("y", "f", "traced", "f32[8]", 3, "y = h", chain, arguments)
+    function = FunctionMap("f", "missing.py", 1, 1, True, (fact,), (), (), ())
+    drawn = map_view(Provenance((function,)))._repr_mimebundle_()["text/html"]
+    assert "h ← x, and a, b, c, d, e, f, 2 more" in drawn
 
 
 def test_a_view_without_html_or_data_is_text_alone() -> None:

@@ -246,7 +246,7 @@ def _facts_html(function: FunctionMap) -> Html:
             element("code", fact.name),
             element("code", escape(fact.detail, 200)),
             format_size(fact.bytes) if fact.bytes else "",
-            _chain_text(fact) or ("argument" * fact.is_argument),
+            _origin_text(fact),
         )
         for fact in function.names[:_NAMES]
     ]
@@ -254,12 +254,17 @@ def _facts_html(function: FunctionMap) -> Html:
     return details(f"{counted(len(function.names), 'name')}", table(head, rows, numeric=(3,)))
 
 
-def _chain_text(fact: NameFact) -> str:
-    """The names on the way to an argument; of many the first and the last."""
+def _origin_text(fact: NameFact) -> str:
+    """The names on the way to the nearest argument, and the other arguments, as many as fit."""
+    if fact.is_argument:
+        return "argument"
     names = [link.name for link in fact.chain]
     if len(names) > _CHAIN:
         names = [*names[: _CHAIN - 1], "…", names[-1]]
-    return " ← ".join(names)
+    others = [one for one in fact.depends_on if one not in names]
+    if len(others) > _CHAIN:
+        others = [*others[:_CHAIN], f"{len(others) - _CHAIN} more"]
+    return " ← ".join(names) + (f", and {', '.join(others)}" if others else "")
 
 
 def _notes_html(function: FunctionMap) -> Iterator[Html]:

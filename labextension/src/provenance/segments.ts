@@ -76,6 +76,8 @@ function cut(text: string, from: number, to: number, marks: readonly IPlacedMark
   return segments;
 }
 
+const MOST_ARGUMENTS = 6;
+
 /** The columns of the names of a function. */
 export const NAME_COLUMNS: readonly IColumn<NameFact>[] = [
   { title: '', width: 3, text: fact => LETTERS[fact.kind] },
@@ -92,10 +94,22 @@ export const NAME_COLUMNS: readonly IColumn<NameFact>[] = [
   {
     title: 'Comes from',
     width: 0,
-    text: fact =>
-      fact.is_argument ? 'argument' : fact.chain.map(link => link.name).join(' ← ')
+    text: origin
   }
 ];
+
+/** The names on the way to the nearest argument, and the other arguments, as many as fit. */
+function origin(fact: NameFact): string {
+  if (fact.is_argument) {
+    return 'argument';
+  }
+  const names = fact.chain.map(link => link.name);
+  const others = fact.depends_on.filter(one => !names.includes(one));
+  if (others.length > MOST_ARGUMENTS) {
+    others.splice(MOST_ARGUMENTS, Infinity, `${others.length - MOST_ARGUMENTS} more`);
+  }
+  return names.join(' ← ') + (others.length ? `, and ${others.join(', ')}` : '');
+}
 
 /** The lines that a name's value came by, with their place in the chain; the first is its own. */
 export function chainLines(fact: NameFact | null): Map<number, number> {
