@@ -2,7 +2,7 @@
 
 A call runs on a mesh when an argument lies on one, when the program itself speaks of one
 (``with_sharding_constraint``, ``shard_map``, types), when the caller gives shardings, or when
-nothing binds it and a mesh is set (``set_mesh``).  A
+nothing binds it and a mesh is set (``set_mesh``).  A constraint to one device binds it to that.  A
 ``Placement`` is then what executables are made for and remembered by; for one device it is the
 device itself, and nothing here costs more than looking at the arguments.
 """
@@ -28,6 +28,7 @@ from jxkernel.core.explicit_sharding import explicit_axes_of
 from jxkernel.core.jaxpr import ClosedJaxpr, subjaxprs
 from jxkernel.errors import IncompatibleDevicesError
 from jxkernel.lowering import Partitioning
+from jxkernel.primitives.sharding.constraints import sharding_constraint_p
 from jxkernel.runtime import backends, default_device, has_sharding, place, platform_of
 from jxkernel.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 from jxkernel.sharding.mesh import computing_mesh, concrete_mesh, current_mesh
@@ -105,8 +106,10 @@ def target_device(
 
 
 def _speaks(closed: ClosedJaxpr) -> bool:
-    """Whether a program, a constant of it or the type of a result speaks of a mesh."""
-    return mesh_of(closed) is not None or any(aval.explicit_sharding for aval in closed.out_avals)
+    """Whether a program, a constant of it or the type of a result speaks of a mesh or a device."""
+    if mesh_of(closed) is not None or _named_devices(closed):
+        return True
+    return any(aval.explicit_sharding for aval in closed.out_avals)
 
 
 def _binds(mesh: Mesh, device: Any) -> bool:
@@ -174,7 +177,9 @@ def placement_for(
     ]
     reads = _reads(closed, keep_unused)
     placed = [wish if read else None for wish, read in zip(wishes, reads, strict=True)]
-    involved = [sharding for sharding in (*placed, *wanted_results) if sharding is not None]
+    named_devices = _named_devices(closed) if wanted is None else ()
+    given = (*placed, *wanted_results, *named_devices)
+    involved = [sharding for sharding in given if sharding is not None]
     among = _mesh_among(involved)
     own = _named_mesh(closed) or (_constant_mesh(closed) if among is None else None)
     among = among or _mesh_of_results(closed, wishes)
@@ -369,6 +374,21 @@ def _mesh_of_eqns(closed: ClosedJaxpr) -> Mesh | None:
             if found is not None:
                 return found
     return None
+
+
+def _named_devices(closed: ClosedJaxpr) -> tuple[Any, ...]:
+    """Return the shardings of one device that a program's constraints ask for, each once."""
+    return closed.remember(_devices_of_constraints)
+
+
+def _devices_of_constraints(closed: ClosedJaxpr) -> tuple[Any, ...]:
+    found: dict[Any, None] = {}
+    for eqn in closed.eqns:
+        if eqn.primitive is sharding_constraint_p and is_single(eqn.params["sharding"]):
+            found[eqn.params["sharding"]] = None
+        for inner in subjaxprs(eqn.params) if eqn.params else ():
+            found |= dict.fromkeys(_named_devices(inner))
+    return tuple(found)
 
 
 def _mesh_of_constants(closed: ClosedJaxpr) -> Mesh | None:

@@ -343,6 +343,32 @@ def test_constraints_in_a_program_may_divide_unevenly(mesh):
         jx.jit(lambda x: lax.with_sharding_constraint(x, over(mesh, "x", "y")))(x)
 
 
+def test_a_program_runs_on_the_device_that_a_constraint_asks_for(mesh, eight_devices):
+    device = eight_devices[2]
+
+    def doubled(x):
+        return lax.with_sharding_constraint(x, device) * 2
+
+    here = jx.device_put(DATA, device)
+    for function in (
+        doubled,
+        jx.vmap(doubled),
+        jx.jit(doubled),
+        jx.grad(lambda x: doubled(x).sum()),
+    ):
+        for value in (DATA, jnp.asarray(DATA), here):
+            out = jx.jit(function)(value)
+            assert (out.devices(), out.committed) == ({device}, True)
+    elsewhere = jx.device_put(DATA, eight_devices[1])
+    with pytest.raises(ValueError, match="x of type f32.* CPU device 1.* for CPU device 2"):
+        jx.jit(doubled)(elsewhere)
+    two = jx.jit(lambda x: lax.with_sharding_constraint(doubled(x), eight_devices[3]))
+    several = jx.jit(lambda x: lax.with_sharding_constraint(doubled(x), over(mesh, "x")))
+    for function in (two, several):
+        with pytest.raises(ValueError, match="for CPU device"):
+            function(DATA)
+
+
 @pytest.mark.parametrize("shardings", [None, ({"a": None},)])
 def test_a_constraint_of_none_is_the_whole_array_and_needs_a_mesh(shardings, mesh, rows):
     tree = rows if shardings is None else ({"a": rows},)

@@ -74,7 +74,7 @@ def constrain(x: ArrayLike, sharding: Any) -> Any:
 
     Args:
       x: an array.
-      sharding: a ``NamedSharding``, or that of one device (which says nothing inside a trace).
+      sharding: a ``NamedSharding``, or that of one device, on which a program then runs.
 
     Raises:
       ValueError: the spec names an axis that a ``shard_map`` around handles, or the array cannot be
