@@ -178,6 +178,7 @@ MADE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", MADE)
 def test_sums_are_put_off_where_they_are_made(name):
     function, argument, type_, wanted = MADE[name]

@@ -360,7 +360,7 @@ def test_a_program_runs_on_the_device_that_a_constraint_asks_for(mesh, eight_dev
             out = jx.jit(function)(value)
             assert (out.devices(), out.committed) == ({device}, True)
     elsewhere = jx.device_put(DATA, eight_devices[1])
-    with pytest.raises(ValueError, match="x of type f32.* CPU device 1.* for CPU device 2"):
+    with pytest.raises(ValueError, match=r"x of type f32.* CPU device 1.* for CPU device 2"):
         jx.jit(doubled)(elsewhere)
     two = jx.jit(lambda x: lax.with_sharding_constraint(doubled(x), eight_devices[3]))
     several = jx.jit(lambda x: lax.with_sharding_constraint(doubled(x), over(mesh, "x")))

@@ -30,6 +30,7 @@ def _quiet():
     config.update("jax_enable_x64", wide)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs_give_what_is_on_record(part):
     differing = []

@@ -71,7 +71,7 @@ HOLDERS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("function", "message"), HOLDERS)
 @pytest.mark.parametrize("transform", [jx.jit, jx.grad, lambda f: jx.vmap(lambda x: f(x + 0.0))])
 def test_the_holder_is_named(function, message, transform):

@@ -46,6 +46,7 @@ def run(kernel: Kernel, cells: list[nbformat.NotebookNode]) -> list[Reply]:
     return graded
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_exercises_fail_as_given_and_pass_with_the_solutions(kernel: Kernel, source) -> None:
     cells = workshop.cells_of(source)
@@ -59,7 +60,7 @@ def test_exercises_fail_as_given_and_pass_with_the_solutions(kernel: Kernel, sou
         assert reply.result[GRADE]["passed"], reply.result["text/plain"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_right_and_wrong_answers_of_learners_are_graded_so(kernel: Kernel, source) -> None:
     text = (Path(__file__).parent / "answers" / f"{source.stem[:2]}.md").read_text("utf-8")

@@ -97,7 +97,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers_give_what_they_give_elsewhere(name):
     (init, apply), shape, out_shape, total, size = LAYERS[name]

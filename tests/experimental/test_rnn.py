@@ -51,7 +51,7 @@ def test_gates_are_exchanged():
     assert more[-8:].tolist() == [216, 217, 218, 219, 222, 223, 220, 221]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("layers", "both", "lengths", "first", "sums"),
     [

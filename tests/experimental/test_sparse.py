@@ -44,7 +44,7 @@ def same(found, wanted):
     np.testing.assert_allclose(sparse.todense(found), wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @layouts
 def test_elements_are_stored_and_put_back(dense, how):
     mat = BCOO.fromdense(dense, **how)
@@ -109,7 +109,7 @@ MOVED = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", MOVED)
 @pytest.mark.parametrize(("dense", "how"), FEW_LAYOUTS)
 def test_operations_give_what_they_give_of_dense_arrays(name, dense, how):

@@ -35,7 +35,7 @@ def written_out(reverse=False):
     return f
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("reverse", "unroll"), [(False, 1), (False, 2), (False, 7), (False, True), (True, 1), (True, 2)]
 )

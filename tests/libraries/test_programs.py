@@ -16,6 +16,7 @@ def _case(name):
     return pytest.param(name, marks=marks)
 
 
+@pytest.mark.sampled(2)
 @there
 @pytest.mark.parametrize("name", list(map(_case, LIBRARIES)))
 def test_programs_give_the_numbers_of_the_reference(name):

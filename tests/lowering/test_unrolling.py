@@ -146,6 +146,7 @@ def test_a_wrong_name_is_refused(wrong):
         config.update("jax_loop_unrolling", wrong)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("program", LEFT_AS_THEY_ARE.values(), ids=LEFT_AS_THEY_ARE)
 def test_results_are_the_same_to_rounding(program):
     fun, *args = program

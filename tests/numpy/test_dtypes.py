@@ -165,7 +165,7 @@ def check(name: str, cases: list[tuple[str, Any]]) -> None:
             assert_answers(name, dtype, arrays, list(map(np.asarray, results)))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", CALLS)
 def test_values_over_a_sample_of_dtypes_and_shapes(name: str) -> None:
     check(name, list(SAMPLE))

@@ -55,7 +55,7 @@ def test_traced_values_are_those_of_numpy(name: str) -> None:
         assert_results(result, expected(name, row), 100)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_eager_values_are_those_of_numpy(name: str) -> None:
     for row in CASES[name][:: 1 + len(CASES[name]) // 6]:
@@ -171,7 +171,7 @@ DIFFERENTIABLE = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives_of_first_and_second_order(name: str) -> None:
     function, args = DIFFERENTIABLE[name]

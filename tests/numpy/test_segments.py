@@ -37,7 +37,7 @@ def reference(kind: str, data: Any, ids: Any, count: int) -> Any:
     return out
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", COMBINED)
 @pytest.mark.parametrize("dtype", ["int8", "uint32", "float16", "float32", "bool"])
 @pytest.mark.parametrize("shape", [(6,), (6, 2)])

@@ -175,7 +175,7 @@ FIRST = list({row.name: row for row in reversed(CHECKED)}.values())[::-1]
 FURTHER = [row for row in CHECKED if all(row is not first for first in FIRST)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("row", FIRST, ids=str)
 def test_batching_and_derivatives_of_each_function(row: Row) -> None:
     check_in_64_bits(row)

@@ -41,7 +41,7 @@ def same(found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("make", [lambda name: getattr(jnp, name), made], ids=["own", "made"])
 @pytest.mark.parametrize("name", NAMES)
 def test_methods_give_what_numpys_give(name, make):

@@ -50,7 +50,7 @@ TRANSFORMS: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 def test_results_are_those_without_a_bar(
     transform: Callable[[Callable[..., Any]], Any], shown: list[list[Progress]]
@@ -199,7 +199,7 @@ def test_values_are_those_at_the_end_of_a_turn(shown: list[list[Progress]]) -> N
     assert str(last).endswith(" · loss 1 · norm 16 · n 3")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 def test_results_are_those_without_values(
     transform: Callable[[Callable[..., Any]], Any], shown: list[list[Progress]]

@@ -96,6 +96,7 @@ EXTREME = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*LINEAR, *EXTREME])
 def test_collective_of_examples_equals_numpy_eagerly_and_compiled(name):
     fun, expected = {**LINEAR, **EXTREME}[name]

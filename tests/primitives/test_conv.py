@@ -102,7 +102,7 @@ def given(options):
     return list(rest.values())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TABLE)
 def test_values_and_rules(name):
     lhs, rhs, options = TABLE[name]
@@ -130,6 +130,7 @@ def test_values_and_rules(name):
 LAYOUTS = [("NHWC", "HWIO", "NHWC"), ("CNWH", "IWOH", "HCNW")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(layout, groups):

@@ -29,7 +29,7 @@ def accumulated(ufunc, x, axis, reverse):
     return np.flip(accumulated(ufunc, np.flip(x, axis), axis, False), axis)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("name", OPERATIONS)

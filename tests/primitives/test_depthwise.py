@@ -65,6 +65,7 @@ def used(name):
     return *map(with_slopes, functions), x, k, g
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CASES)
 def test_each_feature_is_convolved_by_itself(name):
     found, expected, *arrays = used(name)

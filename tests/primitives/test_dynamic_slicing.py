@@ -93,7 +93,7 @@ TABLE = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TABLE)
 def test_values_and_rules(name):
     function, args, reference = TABLE[name]

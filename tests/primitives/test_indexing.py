@@ -53,7 +53,7 @@ READS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", ["clip", "fill", "promise_in_bounds", "one_hot"])
 @pytest.mark.parametrize("name", READS)
 def test_gather_rules(name: str, mode: str) -> None:
@@ -71,7 +71,7 @@ ADDITIONS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mode", ["clip", "fill"])
 @pytest.mark.parametrize("name", ["rows", "points", "batching"])
 @pytest.mark.parametrize("kind", ADDITIONS)

@@ -120,7 +120,7 @@ def solved(a, b, *, left_side, lower, transpose_a, unit_diagonal, conjugate_a=Fa
     return np.linalg.solve(a, b) if left_side else np.linalg.solve(a.T, b.T).T
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_triangular_solve(options):
     a, b = real(3, 3) + 3 * np.eye(3), real(3, 2) if options["left_side"] else real(2, 3)
@@ -186,7 +186,7 @@ def test_cholesky_update_and_symmetric_product():
 # ---------------------------------------------------------------- lu
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @kinds
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
 def test_lu(make, shape):
@@ -276,7 +276,7 @@ def test_equal_eigenvalues_have_the_derivative_of_their_sum():
     assert_close(gradient, np.eye(3, dtype=np.float32))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @kinds
 @pytest.mark.parametrize(
     "algorithm", [None, linalg.SvdAlgorithm.QR, linalg.SvdAlgorithm.DIVIDE_AND_CONQUER]
@@ -430,7 +430,7 @@ def test_singular_tridiagonal_systems_may_be_perturbed():
         np.testing.assert_allclose(slope, [-0.3587963, -0.4375, -2.2685185], rtol=1e-4)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @kinds
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_tridiagonal_solve(make, rows):

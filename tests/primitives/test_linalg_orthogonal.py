@@ -13,7 +13,7 @@ from tests.primitives.checking import check_all, check_vmap, quickly
 from tests.primitives.test_linalg import S, complexes, kinds
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @kinds
 @pytest.mark.parametrize("pivoting", [False, True])
 @pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5)])
@@ -35,7 +35,7 @@ def test_qr(make, shape, pivoting):
         check_vmap(lambda x: linalg.qr(x, pivoting=pivoting), [x[0]])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @kinds
 @pytest.mark.parametrize("pivoting", [False, True])
 @pytest.mark.parametrize("shape", [(4, 2), (5, 3), (3, 0)])
@@ -66,6 +66,7 @@ def test_further_columns_of_qr_have_no_derivative_where_nothing_is_reflected():
     np.testing.assert_allclose(dr, [[0, 3], [0, 3], [0, 0]])
 
 
+@pytest.mark.sampled(2)
 @kinds
 @pytest.mark.parametrize("left", [False, True])
 @pytest.mark.parametrize("transpose", [False, True])

@@ -63,7 +63,7 @@ def test_medians_of_large_arrays(name: str, axis: int | None, kind: str) -> None
     np.testing.assert_allclose(found, getattr(np, name)(x, axis), rtol=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["plain", "missing"])
 @pytest.mark.parametrize("method", _METHODS)
 def test_quantiles_of_large_arrays(method: Any, kind: str) -> None:

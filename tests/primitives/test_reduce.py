@@ -47,6 +47,7 @@ TABLE = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TABLE)
 def test_values_and_rules(name):
     function, arg, reference = TABLE[name]

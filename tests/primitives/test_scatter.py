@@ -29,6 +29,7 @@ def at(ufunc, x, places, updates):
     return y
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("indices", [REPEATED, UNIQUE], ids=["repeated", "unique"])
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_values_and_rules(name, indices):

@@ -147,6 +147,7 @@ def test_weak_types_stay_when_all_operands_are_weak() -> None:
     assert [aval.weak_type for aval in avals] == [True, True, False]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.bool_, np.complex64])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_the_end_of_a_large_array_is_moved_in_front(axis: int, dtype: Any) -> None:

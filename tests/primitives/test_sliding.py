@@ -21,7 +21,7 @@ def _is_product(function: Any, *arrays: Any) -> bool:
     return "stablehlo.dot_general" in jx.jit(function).lower(*arrays).as_text()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("count", [4, 5, 31, 33, 101, 128, 129, 300])
 def test_convolve_and_correlate_are_those_of_numpy(count: int, mode: Any) -> None:

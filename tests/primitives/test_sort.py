@@ -52,7 +52,7 @@ SPECIAL = np.array([np.nan, 1, -0.0, np.inf, 0.0, -np.inf, -np.nan, -1, 0.0, -0.
 COUNTS = pytest.mark.parametrize("count", [1, 9, 1700], ids=["few", "many", "by digits"])
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(("shape", "axis"), [((2, 9000), 1), ((600, 30), 0)])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_many_elements_of_any_dtype(dtype, shape, axis):

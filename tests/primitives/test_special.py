@@ -125,6 +125,7 @@ AROUND = SHAPE * np.tile(np.exp(np.linspace(-1.5, 1.5, 7) / np.sqrt(1 + SHAPE[::
 SPREAD = SHAPE * np.tile(np.exp(np.linspace(-3, 3, 7)), 25)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5)])
 @pytest.mark.parametrize("x", [AROUND, SPREAD], ids=["around the mean", "spread"])
 def test_incomplete_gamma_over_magnitudes(x: Any, dtype: str, tolerance: float) -> None:
@@ -357,6 +358,7 @@ SCALED_BESSEL_SLOPES = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", SCALED_BESSEL_SLOPES)
 def test_slopes_of_scaled_bessel_functions_keep_their_digits(name, dtype):

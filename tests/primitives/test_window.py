@@ -63,7 +63,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("kind", FUNCTIONS)
 def test_values_and_rules(kind, name):

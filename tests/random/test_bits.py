@@ -55,7 +55,7 @@ def assert_recorded(name: str, drawn: Any) -> None:
         np.testing.assert_allclose(found, [complex(one) for one in recorded], rtol=rtol, atol=0)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CALLS)
 def test_numbers_are_the_recorded_ones(name: str) -> None:
     assert_recorded(name, CALLS[name](random, jnp))

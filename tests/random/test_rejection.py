@@ -55,6 +55,7 @@ def test_certain_trials_are_certain() -> None:
     assert (counts[:, jnp.array([0, 3])] == 0).all()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_numbers_follow_their_distribution_in_every_dtype(dtype: str) -> None:
     with enable_x64(dtype == "float64"):
@@ -71,6 +72,7 @@ def test_counts_have_the_dtype_asked_for() -> None:
     assert random.multinomial(KEY, 9, jnp.ones(2) / 2).dtype == np.float32
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_counts_of_narrow_parameters_have_the_default_dtype_and_add_up(dtype: str) -> None:
     p = jnp.array([0.25, 0.25, 0.5], dtype)

@@ -76,7 +76,7 @@ def _points(row: Row, name: str) -> list[Any]:
     return [np.float32(axis.ravel()) for axis in axes]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_values_at_edges_are_those_of_scipy_or_meant(row: Row) -> None:
     points = {name: _points(row, name) for name in row.functions.split()}

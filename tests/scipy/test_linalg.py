@@ -369,7 +369,7 @@ def test_solutions_of_definite_systems_are_differentiated_as_equations(lower: bo
     np.testing.assert_allclose(gradient("pos"), gradient("gen"), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_derivatives_of_first_and_second_order(name: str) -> None:
     function, args = DIFFERENTIABLE[name]

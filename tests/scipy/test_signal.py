@@ -25,7 +25,7 @@ def assert_same(found: Any, wanted: Any, note: Any = "") -> None:
         np.testing.assert_allclose(ours, theirs, rtol=3e-4, atol=3e-5, err_msg=str(note))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mode", ["full", "same", "valid"])
 @pytest.mark.parametrize("name", ["convolve", "correlate"])
 def test_convolutions_are_those_of_scipy(name: str, mode: str) -> None:
@@ -72,6 +72,7 @@ def test_windows_are_those_of_scipy(size: int) -> None:
         assert_same(found, reference.welch(LONG, window=window, nperseg=size)[1], window)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "options",
     [

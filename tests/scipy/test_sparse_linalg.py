@@ -15,6 +15,7 @@ B = _random.normal(size=6).astype(np.float32)
 SYSTEMS = [(cg, A @ A.T), (bicgstab, A), (gmres, A)]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("solver", "matrix"), SYSTEMS)
 def test_solutions_of_matrices_and_functions(solver: Any, matrix: Any) -> None:
     wanted = np.linalg.solve(matrix, B)

@@ -36,7 +36,7 @@ def expected(row: Row, name: str, args: Any, moved: Any) -> Any:
         return getattr(getattr(reference, row.name), name)(*args, **moved)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_functions_are_those_of_scipy(row: Row, dtype: str) -> None:
@@ -65,6 +65,7 @@ def test_functions_are_those_of_scipy(row: Row, dtype: str) -> None:
         )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", CONTINUOUS, ids=str)
 def test_log_densities_have_slopes(row: Row) -> None:
     inside = {"wrapcauchy": 0.6, "beta": 0.4, "pareto": 1.8}.get(row.name, 0.7)
@@ -81,7 +82,7 @@ def test_log_densities_have_slopes(row: Row) -> None:
             np.testing.assert_allclose(slope, (above - below) / (2 * step), rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_batched_and_narrow_calls_follow_the_single_ones(row: Row) -> None:
     name = "logpdf" if "pdf" in row.functions else "logpmf"
@@ -275,6 +276,7 @@ NAN_ROWS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", NAN_ROWS)
 def test_what_is_not_a_number_has_no_probability(name: str) -> None:
     parameters, functions = NAN_ROWS[name]
@@ -435,6 +437,7 @@ LARGE: list[tuple[str, tuple[float, ...], tuple[int, ...]]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "args", "sloped"), LARGE)
 def test_large_parameters_and_far_tails_keep_their_digits(
     name: str, args: tuple[float, ...], sloped: tuple[int, ...]

@@ -144,7 +144,7 @@ SHAPES = {
 ELEMENTWISE_ROWS = [row for row in ROWS if row.values[1].elementwise]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize(("primitive", "case"), ELEMENTWISE_ROWS)
 def test_scalars_and_empty_arrays(
@@ -190,7 +190,7 @@ def perturbations(args: list[Any], seed: str) -> list[Any]:
     ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("primitive", "case", "dtype"), list(differentiated_rows(smooth=True)))
 def test_derivative_is_the_limit_of_differences(
     primitive: Primitive, case: Case, dtype: Any
@@ -392,7 +392,7 @@ def batched_rows() -> Iterator[Any]:
                 yield pytest.param(primitive, case, dims, id=f"{row.id}-{dims}")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("primitive", "case", "dims"), list(batched_rows()))
 def test_vmap_is_a_loop(primitive: Primitive, case: Case, dims: tuple[int | None, ...]) -> None:
     names = ("float32", "int32", "complex64", "bool", "uint8")
@@ -413,7 +413,7 @@ def check_vmap(
         assert_close(y, np.stack(parts))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dims", [(0, None, None), (None, 0, None), (0, 0, 0), (0, 1, None)])
 @pytest.mark.parametrize(
     ("primitive", "case"), [row for row in ELEMENTWISE_ROWS if len(row.values[1].operands) > 1]
