@@ -4,6 +4,7 @@ Every place where something may fail is a ``Site`` with a number.  The state of 
 whether a check has failed; the number of the first that did; and, for all sites, the values that
 their messages show.  Each equation is applied as it stands, with the tests of its sites behind it;
 an equation that holds programs is applied to checked ones, which take and give the state as well.
+On the devices of a ``shard_map`` each has a state of its own, and the first that failed counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +34,9 @@ from jxkernel.higher_order.custom_vjp import VjpRule, bind_custom_vjp, custom_vj
 from jxkernel.higher_order.jit import jit_p
 from jxkernel.higher_order.programs import permute, pick
 from jxkernel.higher_order.scan import bind_scan, scan_p
+from jxkernel.higher_order.shard_map import entered_devices, shard_map_p
 from jxkernel.higher_order.while_loop import bind_while, while_p
+from jxkernel.primitives.collective.varying import vary
 from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or
 from jxkernel.primitives.elementwise.convert import convert_element_type
 from jxkernel.primitives.elementwise.select import select
@@ -44,6 +47,7 @@ from jxkernel.primitives.reduction.reduce import argmax
 from jxkernel.primitives.shape.broadcast import broadcast_in_dim, instantiate
 from jxkernel.primitives.shape.reshape import reshape
 from jxkernel.records import record
+from jxkernel.sharding import PartitionSpec
 from jxkernel.source import Frame, user_frame
 from jxkernel.transforms.stage import trace_flat
 
@@ -81,11 +85,12 @@ class Site:
     def text(self, payload: Values) -> str:
         """Return the message, given the values of all sites."""
         values = self.own(payload)
-        prefix = ""
-        if self.shape:
-            place = np.unravel_index(int(values.pop()), self.shape)
-            prefix = f"at mapped index {', '.join(map(str, place))}: "
-        return f"{prefix}{self.message.text(values)}{self.where}"
+        if not self.shape:
+            return f"{self.message.text(values)}{self.where}"
+        place = np.unravel_index(int(values.pop()), self.shape)
+        return (
+            f"{self.message.text(values)}, at mapped index {', '.join(map(str, place))}{self.where}"
+        )
 
 
 @record()
@@ -120,7 +125,8 @@ class CheckedProgram:
         self._kinds = kinds
         self._tests: dict[int, list[tuple[int, SiteTest]]] = {}
         self._has_sites: dict[int, bool] = {}
-        self._checked: dict[int, tuple[ClosedJaxpr, ClosedJaxpr]] = {}
+        self._checked: dict[tuple[int, frozenset[Any]], tuple[ClosedJaxpr, ClosedJaxpr]] = {}
+        self._varies: frozenset[Any] = frozenset()
         self._payload: list[ShapedArray] = []
         self.sites: list[Site] = []
         whole = closed.hoisted()
@@ -166,16 +172,39 @@ class CheckedProgram:
 
     def checked(self, closed: ClosedJaxpr) -> ClosedJaxpr:
         """Return a program, without constants, with the state before its arguments and results."""
-        found = self._checked.get(id(closed))
+        key = id(closed), self._varies
+        found = self._checked.get(key)
         if found is None:
             size = len(self.avals)
 
             def run(*flat: Any) -> list[Any]:
-                return self._run(closed, flat[:size], flat[size:])
+                outs = self._run(closed, flat[:size], flat[size:])
+                return [*self._varied(outs[:size]), *outs[size:]]
 
-            made = trace_flat(run, [*self.avals, *closed.in_avals], name=closed.jaxpr.name)
-            found = self._checked[id(closed)] = (closed, made)
+            avals = [aval.update(vma=self._varies) for aval in self.avals]
+            made = trace_flat(run, [*avals, *closed.in_avals], name=closed.jaxpr.name)
+            found = self._checked[key] = (closed, made)
         return found[1]
+
+    def _varied(self, found: Values) -> list[Any]:
+        """Return the state as one that varies over the devices whose program is checked."""
+        return [vary(value, self._varies) for value in found]
+
+    def on_devices(self, params: dict[str, Any]) -> ClosedJaxpr:
+        """Return the program of a ``shard_map``, checked: a state comes, and one of each device."""
+        closed, size, before = params["jaxpr"], len(self.avals), self._varies
+
+        def run(*flat: Any) -> list[Any]:
+            outs = eval_program(program, [*self._varied(flat[:size]), *flat[size:]])
+            return [*[reshape(out, (1, *shape_of(out))) for out in outs[:size]], *outs[size:]]
+
+        with entered_devices(params):
+            self._varies = frozenset(params["manual_axes"]) if params["check_vma"] else before
+            try:
+                program = self.checked(closed)
+                return trace_flat(run, [*self.avals, *closed.in_avals], name=closed.jaxpr.name)
+            finally:
+                self._varies = before
 
     def _run(self, closed: ClosedJaxpr, start: Values, args: Values) -> list[Any]:
         jaxpr = closed.jaxpr
@@ -300,7 +329,7 @@ def _enter_while(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) 
         return [*asked(results[:size], consts, results[size:]), *results[size:]]
 
     kept_avals = body.in_avals[size + second - first :]
-    carry_avals = [*self.avals, condition.out_avals[-1], *kept_avals]
+    carry_avals = [*body.in_avals[:size], condition.out_avals[-1], *kept_avals]
     going = trace_flat(lambda *flat: [flat[size]], carry_avals)
     const_avals = condition.in_avals[size : size + first]
     const_avals += body.in_avals[size : size + second - first]
@@ -308,6 +337,24 @@ def _enter_while(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) 
     start = [*asked(found, condition_consts, carry), *carry]
     outs = bind_while(going, step, (), [*condition_consts, *body_consts], start)
     return [*outs[:size], *outs[size + 1 :]]
+
+
+def _enter_shard_map(self: CheckedProgram, eqn: Eqn, found: Values, values: Values) -> list[Any]:
+    params, size = eqn.params, len(found)
+    whole, each = PartitionSpec(), PartitionSpec(params["manual_axes"])
+    outs = shard_map_p.bind(
+        *found,
+        *values,
+        **{
+            **params,
+            "jaxpr": self.on_devices(params),
+            "in_specs": (*[whole] * size, *params["in_specs"]),
+            "out_specs": (*[each] * size, *params["out_specs"]),
+        },
+    )
+    device = argmax(outs[0], 0, np.int32)
+    own = [dynamic_index_in_dim(out, device, 0, keepdims=False) for out in outs[:size]]
+    return [*own, *outs[size:]]
 
 
 def eval_program(closed: ClosedJaxpr, args: Values) -> list[Any]:
@@ -433,6 +480,7 @@ _ENTER: dict[Any, Callable[..., list[Any]]] = {
     cond_p: _enter_cond,
     scan_p: _enter_scan,
     while_p: _enter_while,
+    shard_map_p: _enter_shard_map,
     custom_jvp_call_p: _enter_custom_jvp,
     custom_vjp_call_p: _enter_custom_vjp,
 }

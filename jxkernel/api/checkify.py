@@ -252,7 +252,8 @@ def checkify(
     Raises:
       TypeError: ``f`` is not callable, or ``errors`` no set of categories.
 
-    The derivative is that of ``f``.  Under ``vmap``, checks inside a ``cond`` on which examples
+    The derivative is that of ``f``.  On the devices of a ``shard_map`` or ``pmap`` the first that
+    failed counts.  Under ``vmap``, checks inside a ``cond`` on which examples
     differ work as ``vmap(checkify(f))``, not the other way round: there every branch runs.
 
     >>> import jxkernel as jx

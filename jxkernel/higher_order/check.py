@@ -78,8 +78,8 @@ def failures(pred: Any, values: Sequence[Any], message: Message) -> list[str]:
     found = []
     for place in np.argwhere(~holds):
         own = [np.asarray(value)[tuple(place)] for value in values]
-        where = f"at mapped index {', '.join(map(str, place))}: " if holds.ndim else ""
-        found.append(f"{where}{message.text(own)}")
+        where = f", at mapped index {', '.join(map(str, place))}" if holds.ndim else ""
+        found.append(f"{message.text(own)}{where}")
     return found
 
 

@@ -53,7 +53,14 @@ from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
 from jxkernel.transforms.stage import trace_flat
 from jxkernel.transforms.transpose import transpose_program
 
-__all__ = ["bind_shard_map", "global_aval", "local_aval", "named_axes", "shard_map_p"]
+__all__ = [
+    "bind_shard_map",
+    "entered_devices",
+    "global_aval",
+    "local_aval",
+    "named_axes",
+    "shard_map_p",
+]
 
 Specs = tuple[PartitionSpec, ...]
 
@@ -107,7 +114,7 @@ def _varying_results(program: ClosedJaxpr, params: dict[str, Any]) -> ClosedJaxp
     pairs = zip(named, program.out_avals, strict=True)
     if all(axes <= aval.vma for axes, aval in pairs):
         return program
-    with _inside(params):
+    with entered_devices(params):
         return program.remember(_varying, tuple(named))
 
 
@@ -119,7 +126,7 @@ def _varying(program: ClosedJaxpr, named: tuple[frozenset[Any], ...]) -> ClosedJ
     return trace_flat(run, program.in_avals, name=program.jaxpr.name)
 
 
-def _inside(params: dict[str, Any]) -> AbstractContextManager[None]:
+def entered_devices(params: dict[str, Any]) -> AbstractContextManager[None]:
     """Return the block in which programs made from the one inside are traced."""
     axes = [(name, params["mesh"].shape[name]) for name in params["manual_axes"]]
     return extend_axes(axes, manual=True, tracked=params["check_vma"])
@@ -292,7 +299,7 @@ def _shard_map_jvp(
     closed: ClosedJaxpr = params["jaxpr"]
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     nonzeros = tuple([type(t) is not Zero for t in tangents])
-    with _inside(params):
+    with entered_devices(params):
         program, out_nonzeros = jvp_program(closed, nonzeros)
     outs = _rebind(
         [*primals, *pick(tangents, nonzeros)],
@@ -335,7 +342,7 @@ def _shard_map_partial_eval(
 ) -> list[Any]:
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     unknown = tuple([trace.is_unknown(arg) for arg in args])
-    with _inside(params):
+    with entered_devices(params):
         known, rest, unknown_out, count = partial_eval_program(params["jaxpr"], unknown)
         known = known.remember(_stacking_residuals, count)
         rest = rest.remember(_unstacking_residuals, count)
@@ -398,7 +405,7 @@ def _shard_map_transpose(cts: Sequence[Any], *args: Any, **params: Any) -> list[
     linear = tuple([is_linear(arg) for arg in args])
     nonzero = tuple([type(ct) is not Zero for ct in cts])
     known_flags = [not flag for flag in linear]
-    with _inside(params):
+    with entered_devices(params):
         program, produced = transpose_program(closed, linear, nonzero)
     known_specs = tuple(pick(in_specs, known_flags))
     if not params["check_vma"] and any(spec.puts_off for spec in (*in_specs, *out_specs)):
@@ -471,7 +478,7 @@ def _shard_map_batch(
     else:
         local, entry = axis, None
     batched = tuple([dim is not None for dim in dims])
-    with _inside(params):
+    with entered_devices(params):
         closed: ClosedJaxpr = params["jaxpr"]
         if entry is not None and params["check_vma"]:
             closed = vary_arguments(closed, frozenset([entry]), batched)

@@ -126,9 +126,9 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 
 @fused(static=("equal_nan",))
 def _all_equal(a: Any, b: Any, equal_nan: bool) -> Any:
-    x, y = promote_inexact("array_equal", a, b) if equal_nan else (a, b)
-    same = x == y
-    same = same | (isnan(x) & isnan(y)) if equal_nan else same
+    same = a == b
+    # What is not itself is NaN; keys and integers have none.
+    same = same | ((a != a) & (b != b)) if equal_nan else same
     return reduce_and(same, tuple(range(np.ndim(same))))
 
 

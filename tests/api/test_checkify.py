@@ -106,9 +106,67 @@ def test_batches_say_which_example():
     ]
     np.testing.assert_allclose(y, np.sin(x), rtol=1e-6)
     inside, _ = jx.jit(ck.checkify(jx.vmap(positive)))(x)
-    assert first_line(inside) == f"at mapped index 0: {FAILS}"
+    assert first_line(inside) == f"{FAILS}, at mapped index 0"
     twice, _ = ck.checkify(jx.vmap(jx.vmap(positive)))(jnp.array([[1.0, 2.0], [3.0, -1.0]]))
-    assert first_line(twice) == f"at mapped index 1, 1: {FAILS}"
+    assert first_line(twice) == f"{FAILS}, at mapped index 1, 1"
+
+
+def positive_row(x):
+    ck.check(jnp.all(x > 0), "row {}", x.sum())
+    return x * 2
+
+
+def counted_down(x):
+    def body(i, c):
+        ck.check(jnp.all(c > 0), "round {}", i)
+        return c - 1
+
+    x = lax.fori_loop(0, 2, body, x)
+    return lax.while_loop(lambda c: jnp.any(c > 3), lambda c: body(2, c), x)
+
+
+def chosen_by_device(x):
+    def shown(x):
+        ck.check(jnp.all(x > 0), "device {}", lax.axis_index(("x", "y")))
+        return x + 0
+
+    return lax.cond(lax.axis_index("x") > 1, shown, lambda x: x - 0, x)
+
+
+ON_DEVICES = {
+    positive_row: (lambda x: x * 2, "row -1.0 (`check` failed)"),
+    counted_down: (lambda x: x * 0 + 3, "round 0 (`check` failed)"),
+    chosen_by_device: (lambda x: x, "device 5 (`check` failed)"),
+    lambda x: 1 / (x + 1): (lambda x: 1 / (x + 1), "division by zero"),
+}
+
+
+@pytest.mark.parametrize("check_vma", [True, False])
+@pytest.mark.parametrize("function", ON_DEVICES, ids=["row", "loops", "branch", "quotient"])
+def test_devices_have_checks_of_their_own(function, check_vma, mesh):
+    spec, (expected, message) = jx.P(("x", "y")), ON_DEVICES[function]
+    mapped = jx.shard_map(function, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=check_vma)
+    checked = ck.checkify(mapped, errors=ck.all_checks)
+    x = jnp.arange(5.0, 13.0)
+    for call in (checked, jx.jit(checked)):
+        error, out = call(x)
+        assert error.get() is None
+        np.testing.assert_allclose(out, expected(np.asarray(x)), rtol=1e-6)
+        error, _ = call(x.at[5].set(-1.0).at[7].set(-3.0))
+        assert first_line(error) == message
+    error, _ = ck.checkify(lambda x: (ck.check(x[0] > 9, "before"), mapped(x))[1])(-x)
+    assert first_line(error) == "before (`check` failed)"
+
+
+def test_checks_of_a_pmapped_function_and_of_its_gradient(eight_devices):
+    x = jnp.array([1.0, 2.0, -1.0, -2.0])
+    error, y = ck.checkify(jx.pmap(positive))(x)
+    assert first_line(error) == FAILS
+    np.testing.assert_allclose(y, np.sin(x), rtol=1e-6)
+    assert ck.checkify(jx.pmap(positive))(jnp.abs(x))[0].get() is None
+    error, slope = ck.checkify(jx.grad(lambda x: jx.pmap(positive)(x).sum()))(x)
+    assert first_line(error) == FAILS
+    np.testing.assert_allclose(slope, np.cos(x), rtol=1e-6)
 
 
 def test_branches_that_examples_choose_apart():
@@ -242,7 +300,7 @@ def test_a_check_that_nothing_looks_at():
     assert positive(1.0) is not None
     with pytest.raises(ValueError, match=r"-1\.0 is not positive"):
         positive(-1.0)
-    with pytest.raises(ValueError, match="at mapped index 1: "):
+    with pytest.raises(ValueError, match=r"failed\), at mapped index 1"):
         jx.vmap(positive)(jnp.array([1.0, -1.0]))
     line = positive.__code__.co_firstlineno + 1
     with pytest.raises(ValueError, match=rf"test_checkify.py:{line}\): a compiled program cannot"):

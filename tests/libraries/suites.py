@@ -28,7 +28,7 @@ class Suite(NamedTuple):
 SUITES: dict[str, Suite] = {
     "chex": Suite(
         ("chex",),
-        missing="checks under `pmap`; `check_grads` is stricter here, argument by argument",
+        missing="`check_grads` is stricter here, argument by argument; a message shows values of a tree as numbers",
     ),
     "distrax": Suite(
         ("distrax",),

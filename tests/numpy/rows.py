@@ -145,6 +145,7 @@ BINARY = (
     row("allclose", X, X + 1e-3),
     row("array_equal", X, X),
     row("array_equal", N, N, equal_nan=True),
+    row("array_equal", np.int32([2**24, 3]), np.int32([2**24 + 1, 3]), equal_nan=True),
     row("array_equal", X, Y),
     row("array_equiv", X, X[0]),
     *each("gcd lcm", I, I[::-1].copy()),

@@ -235,6 +235,8 @@ def test_keys_equal_word_by_word():
     assert jnp.equal(TABLE, TABLE[0]).tolist() == [[True] * 3, [False] * 3]
     assert bool(jnp.array_equal(KEYS, KEYS))
     assert not jnp.array_equal(KEYS, KEYS[::-1])
+    assert bool(jnp.array_equal(KEYS, KEYS, equal_nan=True))
+    assert not jnp.array_equal(KEYS, KEYS[::-1], equal_nan=True)
     assert bool(jx.jit(lambda x, y: (x == y).all())(KEYS, KEYS))
     assert ONE is not None
     assert (ONE == None) is False  # noqa: E711
