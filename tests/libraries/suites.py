@@ -28,7 +28,8 @@ class Suite(NamedTuple):
 SUITES: dict[str, Suite] = {
     "chex": Suite(
         ("chex",),
-        missing="`check_grads` is stricter here, argument by argument; a message shows values of a tree as numbers",
+        missing="`check_grads` is stricter here, argument by argument; messages show arrays of a "
+        "tree as numbers",
     ),
     "distrax": Suite(
         ("distrax",),
