@@ -288,6 +288,13 @@ TABLE = (
         leaves=_strong,
     ),
     Meant(
+        "dtype",
+        "A carry that a loop makes strong is strong where the loop reads it; the slope by a Python"
+        " number stays weak.",
+        program=r"(?s)(?=.*(grad|vjp)\().*scan\(.*astype\(c\.dtype\)",
+        leaves=lambda a, b: (a.dtype, b.dtype) == ("float16", "float32"),
+    ),
+    Meant(
         "value",
         "Zeros come in from the left of 4 bits without a sign.",
         program=r"uint4",
@@ -424,8 +431,19 @@ TABLE = (
         "value",
         "NaN is above all complex numbers, and below them too.",
         program=r"nan|inf",
-        made=r"\b(a?max|a?min|maximum|minimum)\(",
+        made=r"\b(reduce_)?(a?max|a?min|maximum|minimum)\(",
         leaves=_where(lambda a, b: np.iscomplexobj(a) & np.isnan(a)),
+    ),
+    Meant(
+        "value",
+        "In which order the parts of a partition are nobody says.",
+        made=r"partition\(",
+    ),
+    Meant(
+        "value",
+        "A hypergeometric function is infinite at 1 where its series is, as SciPy's.",
+        made=r"hyp2f1\(",
+        leaves=_where(lambda a, b: np.isinf(a) & np.isnan(b)),
     ),
     Meant(
         "value",

@@ -29,10 +29,10 @@ TOLERANCE = 2e-3
 
 LENIENT = re.compile(
     r"of rank 0|vectors|a triangle is|on 0d arrays|no order|have no sign|integer dtypes|no elements"
-    r"|not does not accept dtype float"
+    r"|not does not accept dtype float|takes integers, got float"
 )
-"""What is said where NumPy takes scalars for vectors, and vectors for matrices; counts of bins,
-which are floats here, have no bits to invert."""
+"""What is said where NumPy takes scalars for vectors, and vectors for matrices; counts of bins and
+quantiles of integers, which are floats here, have no bits to invert and no common multiple."""
 
 
 def _in_both(row: tuple[str, ...]) -> bool:
