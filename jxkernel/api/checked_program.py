@@ -181,10 +181,13 @@ class CheckedProgram:
                 outs = self._run(closed, flat[:size], flat[size:])
                 return [*self._varied(outs[:size]), *outs[size:]]
 
-            avals = [aval.update(vma=self._varies) for aval in self.avals]
-            made = trace_flat(run, [*avals, *closed.in_avals], name=closed.jaxpr.name)
+            made = trace_flat(run, self._taken(closed), name=closed.jaxpr.name)
             found = self._checked[key] = (closed, made)
         return found[1]
+
+    def _taken(self, closed: ClosedJaxpr) -> list[ShapedArray]:
+        """Return the types of the state and of a program's arguments."""
+        return [*[aval.update(vma=self._varies) for aval in self.avals], *closed.in_avals]
 
     def _varied(self, found: Values) -> list[Any]:
         """Return the state as one that varies over the devices whose program is checked."""
@@ -198,11 +201,13 @@ class CheckedProgram:
             outs = eval_program(program, [*self._varied(flat[:size]), *flat[size:]])
             return [*[reshape(out, (1, *shape_of(out))) for out in outs[:size]], *outs[size:]]
 
+        taken = self._taken(closed)
         with entered_devices(params):
-            self._varies = frozenset(params["manual_axes"]) if params["check_vma"] else before
             try:
+                if params["check_vma"]:
+                    self._varies = before.union(params["manual_axes"])
                 program = self.checked(closed)
-                return trace_flat(run, [*self.avals, *closed.in_avals], name=closed.jaxpr.name)
+                return trace_flat(run, taken, name=closed.jaxpr.name)
             finally:
                 self._varies = before
 

@@ -158,6 +158,25 @@ def test_devices_have_checks_of_their_own(function, check_vma, mesh):
     assert first_line(error) == "before (`check` failed)"
 
 
+@pytest.mark.parametrize("check_vma", [True, False])
+def test_checks_of_devices_inside_others(check_vma, mesh):
+    def halves(x):
+        mesh = jx.sharding.get_abstract_mesh()
+        spec = jx.P("y")
+        return jx.shard_map(positive_row, mesh=mesh, in_specs=spec, out_specs=spec)(x)
+
+    spec = jx.P("x")
+    mapped = jx.shard_map(
+        halves, mesh=mesh, in_specs=spec, out_specs=spec, axis_names={"x"}, check_vma=check_vma
+    )
+    checked = jx.jit(ck.checkify(mapped))
+    x = jnp.arange(1.0, 17.0)
+    error, out = checked(x)
+    assert error.get() is None
+    np.testing.assert_array_equal(out, x * 2)
+    assert first_line(checked(x.at[14].set(-20.0))[0]) == "row -4.0 (`check` failed)"
+
+
 def test_checks_of_a_pmapped_function_and_of_its_gradient(eight_devices):
     x = jnp.array([1.0, 2.0, -1.0, -2.0])
     error, y = ck.checkify(jx.pmap(positive))(x)

@@ -56,6 +56,11 @@ TABLE = (
         "Cases of a selection may be scalars beside any shape.",
         r"select `which` must be scalar|select cases must have the same shapes",
     ),
+    Accepted(
+        "Of no shapes the common one is (), as in NumPy.",
+        r"AssertionError",
+        r"broadcast_shapes\(\)",
+    ),
     Accepted("Booleans are positions, as in NumPy.", r"Boolean arguments to jax.numpy.ix_"),
     Accepted(
         "Complex numbers are compared in the order of NumPy.",

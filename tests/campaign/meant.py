@@ -110,8 +110,10 @@ TABLE = (
     ),
     Meant(
         "refused",
-        "What is no function, position, dtype or accuracy is refused where it is given.",
+        "What is no function, position, name, length, dtype or accuracy is refused where it is"
+        " given.",
         ours=r"needs a callable|nums(=| is)|got (sig|acc)|takes whole|no dtype|takes True"
+        r"|needs an integer as length|needs a string as name"
         r"|the size of a slice is|fill_value is one number|cannot have the dtype object",
     ),
     Meant("refused", "Masked arrays are refused by every function.", ours=r"Arrays have no mask"),
@@ -433,6 +435,13 @@ TABLE = (
         program=r"nan|inf",
         made=r"\b(reduce_)?(a?max|a?min|maximum|minimum)\(",
         leaves=_where(lambda a, b: np.iscomplexobj(a) & np.isnan(a)),
+    ),
+    Meant(
+        "value",
+        "Deviations of 8 bits are summed in 32, where squares are finite.",
+        program=r"float8",
+        made=r"\b(nan)?(std|var)\(",
+        leaves=_where(lambda a, b: np.isfinite(a) & np.isnan(b)),
     ),
     Meant(
         "value",
