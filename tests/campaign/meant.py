@@ -445,6 +445,25 @@ TABLE = (
     ),
     Meant(
         "value",
+        "NaN is below a complex number that an element is replaced by.",
+        made=r"\.(min|max)\(1j",
+        leaves=_where(lambda a, b: np.isnan(a)),
+    ),
+    Meant(
+        "value",
+        "A logarithm of a negative number has the sign that its zero has, which a quotient by a"
+        " real number keeps.",
+        made=r"\blog(2|10)?\(",
+        leaves=_where(lambda a, b: np.isclose(a, np.conj(b))),
+    ),
+    Meant(
+        "value",
+        "A zeta function of large numbers is 0.",
+        made=r"\bzeta\(",
+        leaves=_where(lambda a, b: (a == 0) & np.isnan(b)),
+    ),
+    Meant(
+        "value",
         "In which order the parts of a partition are nobody says.",
         made=r"partition\(",
     ),

@@ -183,6 +183,13 @@ def test_spectra_and_trends_of_a_number_name_the_axis(name):
         getattr(jx.scipy.signal, name)(1.0)
 
 
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_transforms_of_nothing_give_nothing(mode):
+    for first, second in ((LONG, LONG[:0]), (LONG[:0], LONG), (PLANE, PLANE[:, :0])):
+        wanted = reference.fftconvolve(first, second, mode)
+        assert signal.fftconvolve(first, second, mode).shape == wanted.shape == (0,)
+
+
 def test_detrend_takes_a_list_and_fftconvolve_of_numbers_is_floating():
     np.testing.assert_allclose(
         jx.scipy.signal.detrend([1.0, 2.0, 6.0], type="constant"), [-2, -1, 3]

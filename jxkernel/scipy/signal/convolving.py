@@ -20,14 +20,7 @@ _MODES = ("full", "same", "valid")
 
 def _checked(name: str, in1: Any, in2: Any, mode: str) -> None:
     """Refuse operands of different ranks, empty ones, and unknown modes."""
-    if mode not in _MODES:
-        raise ValueError(f"{name} got mode={mode!r}: there are {', '.join(map(repr, _MODES))}")
-    shapes = argument_aval(name, in1).shape, argument_aval(name, in2, 1).shape
-    if len(shapes[0]) != len(shapes[1]):
-        raise ValueError(
-            f"{name} takes operands of the same number of dimensions, got shapes {shapes[0]} and "
-            f"{shapes[1]}"
-        )
+    shapes = _shapes(name, in1, in2, mode)
     if 0 in shapes[0] + shapes[1]:
         raise ValueError(f"{name} takes operands that are not empty, got {shapes[0]}, {shapes[1]}")
     if mode == "valid":
@@ -37,6 +30,19 @@ def _checked(name: str, in1: Any, in2: Any, mode: str) -> None:
                 f"{name}(mode='valid') needs one operand to be at least as large as the other "
                 f"along every axis, got shapes {shapes[0]} and {shapes[1]}"
             )
+
+
+def _shapes(name: str, in1: Any, in2: Any, mode: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shapes of operands of one rank."""
+    if mode not in _MODES:
+        raise ValueError(f"{name} got mode={mode!r}: there are {', '.join(map(repr, _MODES))}")
+    shapes = argument_aval(name, in1).shape, argument_aval(name, in2, 1).shape
+    if len(shapes[0]) != len(shapes[1]):
+        raise ValueError(
+            f"{name} takes operands of the same number of dimensions, got shapes {shapes[0]} and "
+            f"{shapes[1]}"
+        )
+    return shapes
 
 
 def _cut(full: Any, first: Sequence[int], second: Sequence[int], mode: str) -> Any:
@@ -252,7 +258,7 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Any = 
       axes: the axes to convolve along, all where not given; along others the arrays broadcast.
 
     Raises:
-      ValueError: as for ``convolve``.
+      ValueError: as for ``convolve``; an operand may be empty, and then so is the result.
 
     Shapes and dtypes are those of ``convolve``; the rounding error is relative to the greatest
     element of the result.  Linear in each operand.  Source: the convolution theorem.
@@ -263,6 +269,8 @@ def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Any = 
     (3,)
     """
     rank = argument_aval("fftconvolve", in1).ndim
+    if 0 in sum(_shapes("fftconvolve", in1, in2, mode), ()):
+        return jnp.zeros(0, promote_inexact("fftconvolve", in1, in2)[0].dtype)
     if axes is None:
         _checked("fftconvolve", in1, in2, mode)
         along = tuple(range(rank))
