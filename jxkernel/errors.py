@@ -698,8 +698,7 @@ class IncompatibleDevicesError(JXError, ValueError):
     """Arguments (or shardings) of one call are bound to devices that cannot work together.
 
     Args:
-      one: which argument it is, by number (None for the call's own device or mesh), its type, and
-        where it lies.
+      one: the argument's number (None: the call's own device or mesh), its type, and its place.
       other: the same of the one that does not fit.
       names: the arguments' names, where they are known.
       function: the function's name, where it is known.
@@ -716,7 +715,8 @@ class IncompatibleDevicesError(JXError, ValueError):
         self.sides = (one, other)
         first, second = (_side(side, names) for side in self.sides)
         of = f" {function}" if function else ""
-        parts.setdefault("instead", ("move them together: jxkernel.device_put(x, sharding)",))
+        move = ("move them together: jxkernel.device_put(x, sharding)",)
+        parts.setdefault("instead", () if one[0] is None and other[0] is None else move)
         super().__init__(
             f"Received incompatible devices for the computation{of}: {first}, and {second}",
             **parts,
