@@ -69,6 +69,12 @@ def _where(test: Callable[[Any, Any], Any]) -> Leaves:
     return lambda a, b: bool(np.all(test(*elements(a, b))))
 
 
+def _same_elements(a: Leaf, b: Leaf) -> bool:
+    """Return whether what differs is the order alone."""
+    ours, theirs = map(np.ravel, elements(a, b))
+    return np.array_equal(np.sort(ours), np.sort(theirs), equal_nan=True)
+
+
 def _strong(a: Leaf, b: Leaf) -> bool:
     return b.weak and not a.weak
 
@@ -466,6 +472,7 @@ TABLE = (
         "value",
         "In which order the parts of a partition are nobody says.",
         made=r"partition\(",
+        leaves=_same_elements,
     ),
     Meant(
         "value",
