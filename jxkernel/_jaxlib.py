@@ -266,8 +266,8 @@ def machine_description(devices: Sequence[Any]) -> bytes:
     what was compiled on the other as well as if it had been compiled there: XLA divides the work of
     a program among as many threads as it may use on the CPU.
     """
-    threads = f" {_threads()} threads".encode() if devices[0].platform == "cpu" else b""
-    return instruction_set(devices) + threads
+    used = f" {threads()} threads".encode() if devices[0].platform == "cpu" else b""
+    return instruction_set(devices) + used
 
 
 def instruction_set(devices: Sequence[Any]) -> bytes:
@@ -282,10 +282,12 @@ def instruction_set(devices: Sequence[Any]) -> bytes:
     return f"{topology.fingerprint()} {_processor_features()}".encode()
 
 
-def _threads() -> str:
+def threads() -> int:
     """Return how many threads XLA uses: what ``NPROC`` says, else one for each core it may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return os.environ.get("NPROC") or str(cores)
+    said = os.environ.get("NPROC", "")
+    if said.isdecimal():
+        return int(said)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _processor_features() -> str:

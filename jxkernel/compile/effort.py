@@ -1,4 +1,4 @@
-"""How much work XLA puts into a program: compiler options, and whether LLVM unrolls loops.
+"""How much work XLA puts into a program: compiler options, and what is done to loops.
 
 Two compiler options are levels, which are fields of XLA's build options; all others are XLA flags
 by name.
@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-__all__ = ["CompilerEffortLevel", "apply_options", "listed_options", "without_unrolling"]
+__all__ = [
+    "CompilerEffortLevel",
+    "apply_options",
+    "listed_options",
+    "without_dividing",
+    "without_unrolling",
+]
 
 
 class CompilerEffortLevel(IntEnum):
@@ -72,19 +78,31 @@ def apply_options(options: Any, given: Sequence[tuple[str, Any]]) -> None:
     options.env_option_overrides = [(name, v) for name, v in given if name not in _FIELDS]
 
 
-_NO_UNROLLING = b"xla_cpu_disable_loop_unrolling"
-_PLACE = (3, 3, 500, 1)
-"""Where it goes in XLA's protocol buffer of options: build options, debug options, a map, a key."""
+_DEBUG_OPTIONS = (3, 3)
+"""Where they are in XLA's protocol buffer of options: among the build options."""
+_EXTRA_OPTION = (*_DEBUG_OPTIONS, 500, 1)
+_PASS_LEFT_OUT = (*_DEBUG_OPTIONS, 30)
 
 
 def without_unrolling(options: Any) -> Any:
-    """Return compile options by which LLVM leaves loops as they are.
+    """Return compile options by which LLVM leaves loops as they are; jaxlib has no name for it."""
+    return _with(options, _EXTRA_OPTION, b"xla_cpu_disable_loop_unrolling")
 
-    jaxlib has no name for it.  Buffers that are written one after the other are read as one, so
-    what it is called in the buffer is written after all others.
+
+def without_dividing(options: Any) -> Any:
+    """Return compile options by which XLA does not divide loops among cores.
+
+    A flag would replace the passes that ``XLA_FLAGS`` leaves out; this is one more.
     """
-    added = _NO_UNROLLING
-    for number in reversed(_PLACE):
+    return _with(options, _PASS_LEFT_OUT, b"cpu-parallel-task-assigner")
+
+
+def _with(options: Any, place: Sequence[int], added: bytes) -> Any:
+    """Return compile options with a text at a place of their protocol buffer.
+
+    Buffers that are written one after the other are read as one, so it is written after all others.
+    """
+    for number in reversed(place):
         added = _number(number << 3 | 2) + _number(len(added)) + added
     return type(options).ParseFromString(options.SerializeAsString() + added)
 

@@ -74,6 +74,7 @@ __all__ = [
     "compile_lowered",
     "compiled_once",
     "executable_for",
+    "has_loops_divided",
     "has_loops_unrolled",
     "lowered_for",
     "lowering_conditions",
@@ -90,6 +91,7 @@ _EXTRA_OPTIONS = "xla_backend_extra_options"
 
 sha256 = late_function("hashlib", "sha256")
 apply_options = late_function("jxkernel.compile.effort", "apply_options")
+without_dividing = late_function("jxkernel.compile.effort", "without_dividing")
 without_unrolling = late_function("jxkernel.compile.effort", "without_unrolling")
 Future = late_function("concurrent.futures", "Future")
 
@@ -505,12 +507,21 @@ def has_loops_unrolled(lowered: LoweredProgram, options: Sequence[tuple[str, Any
     return bool(lowered.unrolled or options or _EXTRA_OPTIONS in os.environ.get("XLA_FLAGS", ""))
 
 
+def has_loops_divided(lowered: LoweredProgram, options: Sequence[tuple[str, Any]]) -> bool:
+    """Whether XLA divides a program's loops among cores; it does where the user gave options."""
+    return bool(lowered.divided or options)
+
+
 def _options(
     lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
 ) -> Any:
     """Return XLA's options for a program, before those of the user are added."""
     options = compile_options(target, lowered.gives_token)
-    return options if has_loops_unrolled(lowered, compiler_options) else without_unrolling(options)
+    if not has_loops_unrolled(lowered, compiler_options):
+        options = without_unrolling(options)
+    if not has_loops_divided(lowered, compiler_options):
+        options = without_dividing(options)
+    return options
 
 
 def _begin_inspection(inspection: Inspection, target: Any) -> None:
@@ -638,8 +649,12 @@ def lowered_for(
             keep_unused=keep_unused,
             partitioning=target if type(target) is Placement else None,
         )
-        unrolled = has_loops_unrolled(lowered, compiler_options)
-        span.set(ops=len(closed.eqns), stored=lowered.stored, unrolled=unrolled)
+        span.set(
+            ops=len(closed.eqns),
+            stored=lowered.stored,
+            unrolled=has_loops_unrolled(lowered, compiler_options),
+            divided=has_loops_divided(lowered, compiler_options),
+        )
     warn_of_unusable(lowered, closed.in_avals, names)
     return lowered
 

@@ -182,7 +182,7 @@ class Lowered(Event):
     """A jaxpr became a StableHLO module of ``ops`` operations.
 
     Where long chains are cut, ``stored`` values are kept in memory.  LLVM unrolls its loops, or
-    not (``unrolled``).
+    not (``unrolled``); XLA divides them among the cores of the CPU, or not (``divided``).
     """
 
     fun: str
@@ -190,6 +190,7 @@ class Lowered(Event):
     ops: int = 0
     stored: int = 0
     unrolled: bool = True
+    divided: bool = True
 
 
 @record(kw_only=True)

@@ -16,12 +16,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from jxkernel import hlo
-from jxkernel._jaxlib import version
+from jxkernel._jaxlib import threads, version
 from jxkernel.config import long_chains, loop_unrolling
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, nesting
 from jxkernel.lowering.chains import stored_values
+from jxkernel.lowering.dividing import is_divided
 from jxkernel.lowering.keys import made_keys
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
@@ -578,6 +579,7 @@ def lower_program(
         gives_token=effects,
         stored=state.stored,
         unrolled=_is_unrolled(jaxpr, platform, whole=partitioning is None),
+        divided=platform != "cpu" or partitioning is not None or is_divided(jaxpr, threads()),
         partitions=tuple(state.partitions),
     )
 

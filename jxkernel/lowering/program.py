@@ -28,6 +28,7 @@ class LoweredProgram:
       stored: how many values are stored where long chains are cut.
       partitions: what XLA asks of this process while it compiles the module.
       unrolled: whether LLVM is to unroll its loops, unless the user's options say otherwise.
+      divided: whether XLA is to divide its loops among cores, unless they say otherwise.
     """
 
     module: Any
@@ -41,6 +42,7 @@ class LoweredProgram:
     stored: int = 0
     partitions: tuple[Any, ...] = ()
     unrolled: bool = True
+    divided: bool = True
 
     def text(self, *, locations: bool = False) -> str:
         """Return the module as StableHLO text."""

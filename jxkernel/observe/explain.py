@@ -65,6 +65,7 @@ class LedgerRow:
       slow: why every call enters Python instead of the fast path; empty where none does.
       stored: how many values are kept in memory where long chains are cut.
       unrolled: whether LLVM unrolls its loops.
+      divided: whether XLA divides its loops among cores.
       error: what ended it early, or None.
       total_ns: all of these times, of this and all earlier rows.
       storm: a warning when the function keeps being built again; empty otherwise.
@@ -88,6 +89,7 @@ class LedgerRow:
     slow: str = ""
     stored: int = 0
     unrolled: bool = True
+    divided: bool = True
     error: str | None = None
     total_ns: int = 0
     storm: str = ""
@@ -123,7 +125,8 @@ class LedgerRow:
     def notes(self) -> tuple[str, ...]:
         """What was chosen for the program."""
         stored = (stored_text(self.stored),) if self.stored else ()
-        return stored if self.unrolled else (*stored, _LEFT_AS_THEY_ARE)
+        left = () if self.unrolled else (_LEFT_AS_THEY_ARE,)
+        return stored + left + (() if self.divided else (_ON_ONE_CORE,))
 
     def is_avoidable(self) -> bool:
         """Whether it was built for another reason than being the first call."""
@@ -216,6 +219,10 @@ _LEFT_AS_THEY_ARE = (
     "jax_loop_unrolling='on' has them unrolled"
 )
 
+_ON_ONE_CORE = (
+    "each of its loops runs on one core: XLA takes longer to compute a vector of odd length on two"
+)
+
 _LABEL_LENGTH = 100
 
 
@@ -302,7 +309,12 @@ def _extended(row: LedgerRow, record: Record) -> LedgerRow:
         case Lowered():
             time_ns = row.lower_ns + record.self_ns
             return replace(
-                row, lower_ns=time_ns, stored=event.stored, unrolled=event.unrolled, error=error
+                row,
+                lower_ns=time_ns,
+                stored=event.stored,
+                unrolled=event.unrolled,
+                divided=event.divided,
+                error=error,
             )
         case Compiled():
             time_ns = row.compile_ns + record.self_ns
