@@ -16,6 +16,7 @@ from math import ceil, prod, sqrt
 from typing import NamedTuple, TypeAlias
 
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
+from jxkernel.lowering.unrolling import LONG_FORMULAS
 
 __all__ = ["is_divided"]
 
@@ -25,8 +26,11 @@ _CYCLES = 100_000
 _BYTES = 2**18
 """What XLA wants a piece to read and write, where that takes longer."""
 
-_SHORT_ROWS = range(9)
-"""From rows of so many elements on, asking once a row costs little."""
+_SHORT_ROW = 8
+"""In longer rows, asking once a row costs little."""
+
+_WRITTEN_OUT = 40
+"""Unless LLVM unrolls loops, and writes rows of this length out where they have a long formula."""
 
 _ASKING = 0.75
 """What asking adds to an element in each equation, in nanoseconds."""
@@ -80,12 +84,12 @@ class _Division(NamedTuple):
     Attributes:
       elements: how many it has.
       pieces: into how many parts it is divided.
-      is_uneven: whether there are two that are unequal, and rows are short.
+      row: how many elements a row has, where there are two that are unequal; else 0.
     """
 
     elements: int
     pieces: int
-    is_uneven: bool
+    row: int
 
 
 class _Effects(NamedTuple):
@@ -109,11 +113,17 @@ class _Effects(NamedTuple):
 _Divisions: TypeAlias = dict[tuple[int, ...], _Division | None]
 
 
-def is_divided(jaxpr: Jaxpr, cores: int) -> bool:
-    """Return whether XLA is to divide a program's loops among so many cores."""
+def is_divided(jaxpr: Jaxpr, cores: int, *, unrolled: bool = True) -> bool:
+    """Return whether XLA is to divide a program's loops among so many cores.
+
+    Args:
+      jaxpr: the program.
+      cores: how many threads XLA has.
+      unrolled: whether LLVM unrolls its loops.
+    """
     if cores < 2 or not _is_uneven(jaxpr, cores):
         return True
-    lost, gained, equations, asks, looks_up = _effects(jaxpr, cores)
+    lost, gained, equations, asks, looks_up = _effects(jaxpr, cores, unrolled)
     are_long = cores > 2 and equations > _MANY
     return are_long or looks_up or not asks or lost <= gained
 
@@ -122,7 +132,7 @@ def _is_uneven(jaxpr: Jaxpr, cores: int) -> bool:
     """Whether some array has uneven halves: in most programs none has."""
     shapes = {eqn.outvars[0].aval.shape for eqn in jaxpr.eqns if eqn.outvars}
     divisions = [_division(shape, cores) for shape in shapes]
-    return any(division.is_uneven for division in divisions if division) or any(
+    return any(division.row for division in divisions if division) or any(
         closed.remember(_is_uneven_inside, cores)
         for eqn in jaxpr.eqns
         if eqn.primitive.name in _HOLDERS
@@ -134,7 +144,7 @@ def _is_uneven_inside(closed: ClosedJaxpr, cores: int) -> bool:
     return _is_uneven(closed.jaxpr, cores)
 
 
-def _effects(jaxpr: Jaxpr, cores: int) -> _Effects:
+def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
     lost = gained = 0.0
     equations = 0
     asks = looks_up = False
@@ -144,7 +154,7 @@ def _effects(jaxpr: Jaxpr, cores: int) -> _Effects:
         if name in _HOLDERS:
             turns = eqn.params.get("length", _TURNS) if name in _LOOPS else 1
             for closed in subjaxprs(eqn.params):
-                inside = closed.remember(_effects_inside, cores)
+                inside = closed.remember(_effects_inside, cores, unrolled)
                 lost += turns * inside.lost
                 gained += turns * inside.gained
                 equations += inside.equations
@@ -157,21 +167,23 @@ def _effects(jaxpr: Jaxpr, cores: int) -> _Effects:
             division = divisions[shape]
             if division is None:
                 continue
+            elements, pieces, row = division
+            is_even = not 0 < row <= (_WRITTEN_OUT if unrolled else _SHORT_ROW)
             is_long = cores > 2 and name in _ALONE
-            if is_long or not division.is_uneven or name in _NO_VECTORS:
-                share = 1 - 1 / division.pieces
-                gained += division.elements * _ALONE.get(name, 0.0) * share
+            if is_even or is_long or name in _NO_VECTORS:
+                gained += elements * _ALONE.get(name, 0.0) * (1 - 1 / pieces)
             elif name == "gather" or (name == "rem" and var.aval.dtype.kind == "f"):
                 looks_up = True
             elif eqn.primitive.element_work or name in _LOOPS_TOO:
-                lost += division.elements * _ASKING
-                equations += 1
                 asks = asks or not _is_by_tiles(eqn)
+                if row <= _SHORT_ROW or name in LONG_FORMULAS:
+                    lost += elements * _ASKING
+                    equations += 1
     return _Effects(lost, gained, equations, asks, looks_up)
 
 
-def _effects_inside(closed: ClosedJaxpr, cores: int) -> _Effects:
-    return _effects(closed.jaxpr, cores)
+def _effects_inside(closed: ClosedJaxpr, cores: int, unrolled: bool) -> _Effects:
+    return _effects(closed.jaxpr, cores, unrolled)
 
 
 def _is_by_tiles(eqn: Eqn) -> bool:
@@ -196,5 +208,5 @@ def _division(shape: Sequence[int], cores: int) -> _Division | None:
     if pieces < 2:
         return None
     rows = next(size for size in shape if size > 1)
-    is_uneven = rows % 2 == 1 and elements // rows in _SHORT_ROWS and 2 in (reading, computing)
-    return _Division(elements, pieces, is_uneven)
+    is_uneven = rows % 2 == 1 and 2 in (reading, computing)
+    return _Division(elements, pieces, elements // rows if is_uneven else 0)

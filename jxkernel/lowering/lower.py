@@ -568,6 +568,8 @@ def lower_program(
     if effects:
         outs.append(context.token if ordered else context.constant(0, TOKEN.dtype))
     function.returns(outs)
+    unrolled = _is_unrolled(jaxpr, platform, whole=partitioning is None)
+    divided = platform != "cpu" or partitioning is not None
     return LoweredProgram(
         state.builder.module,
         name,
@@ -578,8 +580,8 @@ def lower_program(
         takes_token=ordered,
         gives_token=effects,
         stored=state.stored,
-        unrolled=_is_unrolled(jaxpr, platform, whole=partitioning is None),
-        divided=platform != "cpu" or partitioning is not None or is_divided(jaxpr, threads()),
+        unrolled=unrolled,
+        divided=divided or is_divided(jaxpr, threads(), unrolled=unrolled),
         partitions=tuple(state.partitions),
     )
 

@@ -20,7 +20,7 @@ from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
 
-__all__ = ["is_unrolled"]
+__all__ = ["LONG_FORMULAS", "is_unrolled"]
 
 window_of = late_function("jxkernel.primitives.conv.reduce_window", "window_of")
 
@@ -51,10 +51,10 @@ _MANY = 2**17
 _SHORT_ROWS = range(9, 33)
 """Rows of an elementwise operation that LLVM would write out, element by element."""
 
-_SHORTEST_ROWS = range(2, 7)
-"""Rows that are too short for vectors: they run faster written out."""
+_SHORTEST_ROWS = frozenset((*range(2, 8), *range(9, 16)))
+"""Rows of which half and more may be left over by vectors of eight: they run faster written out."""
 
-_LONG = frozenset(
+LONG_FORMULAS = frozenset(
     (
         *("acosh", "atan", "atanh", "cosh", "exp", "exp2", "expm1", "log", "log1p", "logistic"),
         *("rsqrt", "sign", "tanh"),
@@ -67,7 +67,7 @@ _LOOPS = frozenset({"scan", "while"})
 _HOLDERS = _LOOPS | {"checkpoint", "cond", "custom_jvp_call", "custom_vjp_call", "jit"}
 """Primitives whose programs consist of equations like any other."""
 
-_JUDGED = _REDUCTIONS | _LONG | {"concatenate", "dot_general", "pad", "transpose"}
+_JUDGED = _REDUCTIONS | LONG_FORMULAS | {"concatenate", "dot_general", "pad", "transpose"}
 _WINDOWED = {
     **dict.fromkeys(("reduce_window_max", "reduce_window_min", "reduce_window_sum"), 0),
     **dict.fromkeys(("select_and_gather_add", "select_and_scatter_add"), 1),
@@ -156,7 +156,7 @@ def _loses(eqn: Eqn, in_loop: bool, multiplied: Set[object]) -> bool:
     if name in _REDUCTIONS:
         return _reduction_loses(eqn, in_loop)
     shape = eqn.outvars[0].aval.shape
-    if name in _LONG:
+    if name in LONG_FORMULAS:
         many = name == "exp" and prod(shape) > _MANY
         return many or (not in_loop and _row(shape) in _SHORTEST_ROWS)
     if name == "dot_general":
@@ -202,7 +202,7 @@ def _is_written_out(eqn: Eqn) -> bool:
     name = eqn.primitive.name
     if name in _REDUCTIONS:
         return prod(shape) < _LIBRARY_FROM and _reduced(eqn) >= _SHORT
-    return name in _LONG and _row(shape) in _SHORT_ROWS
+    return name in LONG_FORMULAS and _row(shape) in _SHORT_ROWS
 
 
 def _row(shape: Sequence[int]) -> int:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -73,6 +74,7 @@ WHOLE = {
     "a row": (line, ODD[None]),
     "three columns": (points(line), ODD),
     "beside fewer sines": (lambda x, y: (line(x), jnp.sin(y)), ODD, EVEN[:10_000]),
+    "rows of ten, with a long formula": (lambda x: curve(x.reshape(-1, 10)), ODD[:180_010]),
     "integers": (lambda x: x // 3, ODD.astype(np.int32)),
     "few, of which much is computed": (gelu_slopes, ODD[:10_001]),
 }
@@ -81,7 +83,8 @@ DIVIDED = {
     "an even number": (line, EVEN),
     "differences of an odd number": (differences, ODD),
     "few": (line, ODD[:1001]),
-    "rows of many columns": (lambda x: line(x.reshape(-1, 163)), ODD),
+    "rows of ten": (lambda x: line(x.reshape(-1, 10)), ODD[:180_010]),
+    "rows of many columns": (lambda x: curve(x.reshape(-1, 163)), ODD),
     "one operation by tiles": (jnp.tanh, ODD),
     "a sum": (jnp.sum, ODD),
     "cumulative sums": (jnp.cumsum, ODD),
@@ -99,6 +102,11 @@ def test_programs_of_odd_lengths_are_left_whole(program):
 @pytest.mark.parametrize("program", DIVIDED.values(), ids=DIVIDED)
 def test_programs_that_lose_by_it_are_divided(program):
     assert divided(*program)
+
+
+def test_rows_of_ten_are_divided_where_llvm_leaves_them_as_they_are():
+    fun, x = WHOLE["rows of ten, with a long formula"]
+    assert is_divided(jx.make_jaxpr(fun)(x).jaxpr, 2, unrolled=False)
 
 
 def test_one_core_divides_nothing_and_many_divide_evenly_enough():
@@ -122,8 +130,8 @@ def test_other_platforms_and_programs_over_meshes_are_divided():
 
 
 def test_a_length_that_is_a_symbol_is_not_judged():
-    [size] = jx.export.symbolic_shape("n")
-    exported = jx.export.export(jx.jit(line))(jx.ShapeDtypeStruct((size,), np.float32))
+    sizes: Any = jx.export.symbolic_shape("n")
+    exported = jx.export.export(jx.jit(line))(jx.ShapeDtypeStruct(sizes, np.float32))
     assert exported.call(ODD).shape == ODD.shape
 
 

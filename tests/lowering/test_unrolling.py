@@ -72,6 +72,7 @@ LEFT_AS_THEY_ARE = {
     ),
     "short rows of a long function": (lambda x: jnp.log(x * x + 1), numbers(300, 16)),
     "many short rows of a long function": (lambda x: jx.nn.sigmoid(x) * x, numbers(9000, 16)),
+    "few shorter rows of a long function": (lambda x: jnp.log(x * x + 1), numbers(300, 10)),
     "a loop of short rows": (in_a_loop(jnp.tanh), numbers(32, 16)),
     "pooling": (pooled(1, 2, 2, 1), numbers(8, 28, 28, 8)),
     "the gradient of pooling": (
@@ -93,6 +94,7 @@ UNROLLED = {
     ),
     "beside many greatest of three": (with_sums(lambda x: x.max(-1)), numbers(9000, 3)),
     "beside the shortest rows of a long function": (with_sums(jnp.tanh), numbers(9000, 3)),
+    "many rows of a long function that fill one vector and a part": (jnp.tanh, numbers(9000, 10)),
     "a loop of sums of three": (
         in_a_loop(lambda x: x - jnp.sum(x, 1, keepdims=True) + jnp.sum(SMALL)),
         numbers(64, 3),
