@@ -135,6 +135,10 @@ def _windowed(n: int) -> tuple[Any, ...]:
     return _draw("normal", "float32", (n,)), _draw("normal", "float32", (101,), 1)
 
 
+def _points_of(axes: int) -> Arrays:
+    return lambda n: (_draw("normal", "float32", (n // axes, axes)),)
+
+
 def _images(n: int) -> tuple[Any, ...]:
     side = max(4, int((n / 64) ** 0.5))
     return _draw("normal", "float32", (4, 16, side, side)), _draw(
@@ -207,6 +211,10 @@ def _pooled_slope(library: Library, x: Any, w: Any) -> Any:
     return library.api.grad(lambda x: library.numpy.sum(_pooled(library, x, w) ** 2))(x)
 
 
+def _slopes_of_gelu(library: Library, x: Any) -> Any:
+    return library.api.grad(lambda x: library.numpy.sum(library.nn.gelu(x)))(x)
+
+
 def _special(name: str, kind: str) -> Operation:
     def run(library: Library, x: Any) -> Any:
         return getattr(import_module(f"{library.name}.scipy.special"), name)(x)
@@ -247,6 +255,7 @@ OPERATIONS: tuple[Operation, ...] = (
         _same(f"`{f}(x, 0)`", _S, lambda m, x, f=f: getattr(m, f)(x, 0))
         for f in ("median", "argmax")
     ],
+    _same("length of points", _points_of(3), lambda m, x: m.sqrt(m.sum(x * x, 1))),
     _same("`where(x > 0, x, y)`", _NN, lambda m, x, y: m.where(x > 0, x, y)),
     _same("`clip(x, -1, 1)`", _N, lambda m, x: m.clip(x, -1, 1)),
     _same("transposed copy", _S, lambda m, x: m.transpose(x) + 0),
@@ -310,6 +319,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *[_special(name, "normal") for name in ("erf", "gammaln", "digamma", "logsumexp")],
     *[_special(name, "unit") for name in ("erfinv", "ndtri")],
     *[_neural(name) for name in ("softmax", "gelu")],
+    _own("`softmax` of 4", _points_of(4), lambda library, x: library.nn.softmax(x)),
+    _own("gradient of `gelu`, an odd number", lambda n: _N(n - 1), _slopes_of_gelu),
     _own("convolution, 3 × 3, 16 channels", _images, _convolution),
     _own("transposed convolution, 3 × 3", _images, _transposed),
     _own("depthwise convolution, 3 × 3", _images, _depthwise),

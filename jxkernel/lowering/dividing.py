@@ -15,10 +15,13 @@ from collections.abc import Sequence
 from math import ceil, prod, sqrt
 from typing import NamedTuple, TypeAlias
 
+from jxkernel._lazy import late_function
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
 from jxkernel.lowering.unrolling import LONG_FORMULAS
 
 __all__ = ["is_divided"]
+
+are_short_rows = late_function("jxkernel.primitives.shape.short_rows", "are_short_rows")
 
 _CYCLES = 100_000
 """What XLA wants a piece to take, where computing takes longer than reading: ten for a byte."""
@@ -64,6 +67,12 @@ _BY_TILES = frozenset(
 
 _LOOPS_TOO = frozenset({"stack", "threefry2x32"})
 """Primitives that are loops over the elements though their results are stored."""
+
+_REDUCTIONS = {
+    "reduce_max": "stablehlo.maximum",
+    "reduce_min": "stablehlo.minimum",
+    "reduce_sum": "stablehlo.add",
+}
 
 _MANY = 8
 """Loops of more equations take longer to compute than to read, so three cores get a piece each.
@@ -152,7 +161,7 @@ def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         if name in _HOLDERS:
-            turns = eqn.params.get("length", _TURNS) if name in _LOOPS else 1
+            turns = _turns(eqn)
             for closed in subjaxprs(eqn.params):
                 inside = closed.remember(_effects_inside, cores, unrolled)
                 lost += turns * inside.lost
@@ -174,7 +183,7 @@ def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
                 gained += elements * _ALONE.get(name, 0.0) * (1 - 1 / pieces)
             elif name == "gather" or (name == "rem" and var.aval.dtype.kind == "f"):
                 looks_up = True
-            elif eqn.primitive.element_work or name in _LOOPS_TOO:
+            elif eqn.primitive.element_work or name in _LOOPS_TOO or _is_by_columns(eqn):
                 asks = asks or not _is_by_tiles(eqn)
                 if row <= _SHORT_ROW or name in LONG_FORMULAS:
                     lost += elements * _ASKING
@@ -186,11 +195,26 @@ def _effects_inside(closed: ClosedJaxpr, cores: int, unrolled: bool) -> _Effects
     return _effects(closed.jaxpr, cores, unrolled)
 
 
+def _turns(eqn: Eqn) -> int:
+    """Return how often the programs of an equation run."""
+    if eqn.primitive.name not in _LOOPS:
+        return 1
+    length = eqn.params.get("length", _TURNS)
+    return length if isinstance(length, int) else _TURNS
+
+
 def _is_by_tiles(eqn: Eqn) -> bool:
     """Whether XLA computes the equation by tiles where it stands alone."""
     out = eqn.outvars[0].aval
     same = all(atom.aval.shape == out.shape for atom in eqn.invars)
     return eqn.primitive.name in _BY_TILES and same and out.dtype.kind != "u"
+
+
+def _is_by_columns(eqn: Eqn) -> bool:
+    """Whether the equation reduces short rows, by a loop over them."""
+    operation = _REDUCTIONS.get(eqn.primitive.name)
+    axes = eqn.params.get("axes", ())
+    return operation is not None and are_short_rows(eqn.invars[0].aval, axes, operation)
 
 
 def _division(shape: Sequence[int], cores: int) -> _Division | None:

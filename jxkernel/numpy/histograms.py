@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.numpy.arithmetic import clip
+from jxkernel.api.control_flow.branching import cond
+from jxkernel.numpy.arithmetic import absolute, clip, minimum
 from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.joining import concatenate
@@ -19,13 +20,14 @@ from jxkernel.numpy.promotion import (
     inexact_dtype,
     promote_inexact,
 )
-from jxkernel.numpy.ranges import linspace
+from jxkernel.numpy.ranges import arange, linspace
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import expand_dims, ravel, reshape
 from jxkernel.numpy.sorting import searchsorted
 from jxkernel.numpy.taking import known_now
 from jxkernel.numpy.updating import IndexUpdater
 from jxkernel.primitives.arguments import sequence, whole_number
+from jxkernel.primitives.elementwise.identity import optimization_barrier, stop_gradient
 from jxkernel.primitives.sharding.constraints import (
     asked_sharding,
     mesh_cast,
@@ -43,6 +45,9 @@ __all__ = [
     "histogram_bin_edges",
     "histogramdd",
 ]
+
+_MANY = 1 << 14
+"""The values from which a way that takes longer to compile pays."""
 
 
 @fused(static=("length",), name="bincount")
@@ -164,10 +169,53 @@ def _greatest(a: Any) -> Any:
     return a.max() if a.size else 1.0
 
 
-def _bin_of(values: Any, edges: Any) -> Any:
-    """Return the bin of each value: from 0; the last one includes its right edge."""
+def _bin_of(values: Any, edges: Any, even: bool) -> Any:
+    """Return the bin of each value: from 0; the last one includes its right edge.
+
+    Args:
+      values: the values.
+      edges: the bins' edges, in rising order.
+      even: whether the bins are of equal width, but for rounding.
+
+    Returns:
+      integers; values outside have a negative one, or one of no bin.
+    """
+    values, edges = stop_gradient((values, edges))
+    if not even or values.size < _MANY:
+        return _searched_bin(values, edges)
+    # Else XLA would compute an edge anew for each value that is compared with it.
+    edges = optimization_barrier(edges)
+    return cond(_is_near(edges), _nearby_bin, _searched_bin, values, edges)
+
+
+def _searched_bin(values: Any, edges: Any) -> Any:
     place = searchsorted(edges, values, "right")
-    return where(values == edges[-1], edges.size - 1, place) - 1
+    return cast(where(values == edges[-1], edges.size - 1, place) - 1, np.dtype(np.int32))
+
+
+def _divided(values: Any, edges: Any) -> Any:
+    """Return how many bins lie before each value, of bins of equal width."""
+    return (values - edges[0]) * ((edges.size - 1) / (edges[-1] - edges[0]))
+
+
+def _is_near(edges: Any) -> Any:
+    """Return whether ``_nearby_bin`` holds: a division is less than a half off at every edge."""
+    return (absolute(_divided(edges, edges) - arange(edges.size)) <= 0.5).all()
+
+
+def _nearby_bin(values: Any, edges: Any) -> Any:
+    """Return the bin of each value by a division, set right by a look at two edges.
+
+    A division rises with the value.  So where it is less than a half off at every edge, it is less
+    than one bin off between them.
+    """
+    last = edges.size - 2
+    found = _divided(values, edges)
+    bins = cast(where(found > 0, minimum(found, last), 0), np.dtype(np.int32))
+    low, high = edges[bins], edges[bins + 1]
+    below, above = (cast(x, bins.dtype) for x in (values < low, (values >= high) & (bins < last)))
+    outside = (values < edges[0]) | (values > edges[-1]) | isnan(values)
+    return where(outside, -1, bins - below + above)
 
 
 def histogram(
@@ -208,15 +256,15 @@ def histogram(
     given = (a,) if weights is None else (a, weights)
     values, *counted = [ravel(x) for x in promote_inexact("histogram", *given)]
     edges = cast(histogram_bin_edges(a, bins, range), values.dtype)
-    counts = _histogram(values, edges, *counted)
+    counts = _histogram(values, edges, *counted, even=not np.ndim(bins))
     if density:
         counts = counts / (edges[1:] - edges[:-1]) / counts.sum()
     return counts, edges
 
 
-@fused(name="histogram")
-def _histogram(values: Any, edges: Any, weights: Any = 1) -> Any:
-    place = _bin_of(values, edges)
+@fused(static=("even",), name="histogram")
+def _histogram(values: Any, edges: Any, weights: Any = 1, *, even: bool) -> Any:
+    place = _bin_of(values, edges, even)
     outside = (place < 0) | (place >= edges.size - 1) | isnan(values)
     place = where(outside, edges.size - 1, place)
     counts = IndexUpdater(zeros(edges.size - 1, values.dtype))[place]
@@ -268,23 +316,26 @@ def histogramdd(
         asarray(histogram_bin_edges(*part), sample.dtype)
         for part in zip(columns, each, ranges, strict=True)
     ]
-    counts = _boxes(tuple(columns), tuple(edges), *counted)
+    even = tuple([not np.ndim(own) for own in each])
+    counts = _boxes(tuple(columns), tuple(edges), *counted, even=even)
     if density:
         for axis, line in enumerate(edges):
             width = line[1:] - line[:-1]
             counts = counts / expand_dims(width, tuple(i for i in np.arange(rank) if i != axis))
-        counts = counts / _boxes(tuple(columns), tuple(edges), *counted).sum()
+        counts = counts / _boxes(tuple(columns), tuple(edges), *counted, even=even).sum()
     return counts, edges
 
 
-@fused(name="histogramdd")
-def _boxes(columns: tuple[Any, ...], edges: tuple[Any, ...], weights: Any = None) -> Any:
+@fused(static=("even",), name="histogramdd")
+def _boxes(
+    columns: tuple[Any, ...], edges: tuple[Any, ...], weights: Any = None, *, even: tuple[bool, ...]
+) -> Any:
     shape = tuple(line.size - 1 for line in edges)
     dtype = dtypes.default_int_dtype() if weights is None else weights.dtype
     place: Any = 0
     outside: Any = False
-    for values, line in zip(columns, edges, strict=True):
-        own = _bin_of(values, line)
+    for values, line, is_even in zip(columns, edges, even, strict=True):
+        own = _bin_of(values, line, is_even)
         outside = outside | (own < 0) | (own >= line.size - 1)
         place = place * (line.size - 1) + own
     place = where(outside, prod(shape), place)

@@ -73,6 +73,7 @@ WHOLE = {
     "a column": (line, ODD[:, None]),
     "a row": (line, ODD[None]),
     "three columns": (points(line), ODD),
+    "lengths of points": (points(lambda p: jnp.sqrt(jnp.sum(p * p, 1))), ODD),
     "beside fewer sines": (lambda x, y: (line(x), jnp.sin(y)), ODD, EVEN[:10_000]),
     "rows of ten, with a long formula": (lambda x: curve(x.reshape(-1, 10)), ODD[:180_010]),
     "integers": (lambda x: x // 3, ODD.astype(np.int32)),
@@ -131,8 +132,13 @@ def test_other_platforms_and_programs_over_meshes_are_divided():
 
 def test_a_length_that_is_a_symbol_is_not_judged():
     sizes: Any = jx.export.symbolic_shape("n")
-    exported = jx.export.export(jx.jit(line))(jx.ShapeDtypeStruct(sizes, np.float32))
-    assert exported.call(ODD).shape == ODD.shape
+
+    def summed(xs):
+        return lax.scan(lambda total, x: (total + x * 2, x), ODD, xs)[0]
+
+    for fun in (line, summed):
+        exported = jx.export.export(jx.jit(fun))(jx.ShapeDtypeStruct(sizes, np.float32))
+        assert exported.call(ODD[:5]).shape == fun(ODD[:5]).shape
 
 
 @pytest.mark.usefixtures("two_cores")

@@ -13,6 +13,7 @@ from jxkernel.dtypes import DType
 from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.reduction.folding import folds, lower_by_folding
 from jxkernel.primitives.shape.broadcast import append_reduction
+from jxkernel.primitives.shape.short_rows import goes_by_columns
 
 __all__ = ["loses_nan", "lower_extreme", "lower_position", "with_nan"]
 
@@ -60,7 +61,7 @@ def lower_extreme(
     shape, dtype = aval.shape, aval.dtype
     if folds(context, aval, axes):
         return lower_by_folding(context, x, aval, axes, operation)
-    if loses_nan(context, aval):
+    if loses_nan(context, aval) and not goes_by_columns(context, aval, axes, operation):
         numbers = append_reduction(context, x, aval, axes, operation, start)
         if dtype in _WITH_SQUARES:
             return _with_nan_of_squares(context, x, aval, axes, numbers)

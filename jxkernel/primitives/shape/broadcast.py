@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
+from jxkernel._lazy import late_function
 from jxkernel.config import allow_f16_reductions
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, sums_put_off
@@ -41,6 +42,9 @@ __all__ = [
     "reduce_sum_p",
     "sum_to_shape",
 ]
+
+goes_by_columns = late_function("jxkernel.primitives.shape.short_rows", "goes_by_columns")
+lower_by_columns = late_function("jxkernel.primitives.shape.short_rows", "lower_by_columns")
 
 # ---------------------------------------------------------------- broadcast_in_dim
 
@@ -248,7 +252,7 @@ def lower_reduction(
     start: Any,
     wide: Any = None,
 ) -> Any:
-    """Append ``stablehlo.reduce`` with one binary operation, accumulating in dtype ``wide``.
+    """Append a reduction by one binary operation, accumulating in dtype ``wide``.
 
     Args:
       context: the lowering context; its one operand and result give the types.
@@ -272,8 +276,10 @@ def lower_reduction(
 def append_reduction(
     context: Any, x: Any, aval: ShapedArray, axes: tuple[int, ...], operation: str, start: Any
 ) -> Any:
-    """Append ``stablehlo.reduce`` of a value of any type; see ``lower_reduction``."""
+    """Append the reduction of a value of any type; see ``lower_reduction``."""
     dtype = aval.dtype
+    if goes_by_columns(context, aval, axes, operation):
+        return lower_by_columns(context, x, aval, axes, operation)
     scalar = hlo.tensor_type((), dtype)
     left = tuple([size for axis, size in enumerate(aval.shape) if axis not in axes])
     reduction = context.op(

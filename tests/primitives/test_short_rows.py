@@ -1,0 +1,126 @@
+"""Sums and extremes of many short rows: which go by columns, and that values and slopes stay."""
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import jxkernel as jx
+import jxkernel.numpy as jnp
+from jxkernel import lax
+from jxkernel.core.avals import ShapedArray
+from jxkernel.lowering import lower_program
+from jxkernel.primitives.shape.short_rows import are_short_rows
+
+ROWS = np.random.default_rng(0).integers(-64, 64, (70_000, 3)).astype(np.float32)
+FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+REDUCTIONS = {"sum": lax.reduce_sum, "max": lax.reduce_max, "min": lax.reduce_min}
+NAMES = {"sum": "stablehlo.add", "max": "stablehlo.maximum", "min": "stablehlo.minimum"}
+
+
+def text(fun, *args, platform="cpu"):
+    return lower_program(jx.make_jaxpr(fun)(*args), name="f", platform=platform).text()
+
+
+def short(shape, dtype: Any = np.float32, axes=(-1,), operation="sum"):
+    aval = ShapedArray(shape, np.dtype(dtype))
+    return are_short_rows(aval, [axis % len(shape) for axis in axes], NAMES[operation])
+
+
+def test_what_goes_by_columns():
+    assert short((70_000, 3))
+    assert short((100, 700, 2))
+    assert short((50_000, 2, 2), axes=(-2, -1))
+    assert short((200_000, 3), np.int8, operation="max")
+    assert not short((1000, 3))
+    assert not short((70_000, 30))
+    assert not short((140_000, 1))
+    assert not short((3, 70_000), axes=(0,))
+    assert not short((350, 200, 3), axes=(0, 2))
+    assert not short((140_000, 2), np.int32)
+    assert not short((140_000, 2), np.int8)
+    assert not short((140_000, 2), np.complex64)
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_values_are_those_of_numpy(name, dtype):
+    with jx.enable_x64(True):
+        x = ROWS.astype(dtype)
+        found = jx.jit(lambda x: REDUCTIONS[name](x, (1,)))(x)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(
+        np.asarray(found).astype(np.float64), getattr(ROWS.astype(np.float64), name)(1)
+    )
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_bytes_are_compared(name, dtype):
+    x = np.resize(np.arange(256, dtype=np.uint8).astype(dtype), (70_000, 3))
+    found = jx.jit(lambda x: REDUCTIONS[name](x, (1,)))(x)
+    np.testing.assert_array_equal(found, getattr(x, name)(1))
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("place", range(3))
+def test_a_nan_is_kept_and_infinities_are_as_ever(name, place):
+    x = ROWS.copy()
+    x[5, place] = np.nan
+    x[6] = np.inf
+    x[7] = -np.inf
+    found = jx.jit(lambda x: REDUCTIONS[name](x, (1,)))(x)
+    np.testing.assert_array_equal(found, getattr(x, name)(1))
+
+
+def test_a_sum_of_zeros_is_the_zero_that_few_give():
+    x = np.full((70_000, 2), -0.0, np.float32)
+    many, few = (jx.jit(lambda x: lax.reduce_sum(x, (1,)))(x[:count]) for count in (70_000, 2))
+    assert not np.signbit(few).any()
+    assert not np.signbit(many).any()
+
+
+def test_several_axes_and_a_batch():
+    x = ROWS[:60_000].reshape(1000, 60, 3)
+    found = jx.jit(jx.vmap(lambda x: x.sum((-2, -1))))(x.reshape(1000, 15, 4, 3)[:, :, :2])
+    assert found.shape == (1000, 15)
+    np.testing.assert_array_equal(jx.jit(lambda x: x.max(-1))(x), x.max(-1))
+    wide = np.resize(ROWS, (40_000, 2, 2))
+    np.testing.assert_array_equal(jx.jit(lambda x: x.sum((1, 2)))(wide), wide.sum((1, 2)))
+
+
+def lengths(x):
+    return jnp.sqrt(jnp.sum(x * x, -1) + 1)
+
+
+def classes(x):
+    return jnp.log(jx.nn.softmax(x)[..., 0] + 1)
+
+
+@pytest.mark.parametrize("fun", [lengths, classes, lambda x: x.max(1) - x.min(1)])
+def test_slopes_are_those_of_few_rows(fun):
+    x = ROWS / 16
+
+    def slopes(x):
+        return jx.value_and_grad(lambda x: jnp.sum(fun(x)))(x)[1]
+
+    many = jx.jit(slopes)(x)
+    few = jx.jit(slopes)(x[:1000])
+    np.testing.assert_allclose(many[:1000], few, rtol=1e-5, atol=1e-6)
+
+
+def test_other_platforms_and_meshes_keep_the_reduction():
+    def total(x):
+        return x.sum(1)
+
+    assert "stablehlo.reduce" not in text(total, ROWS)
+    assert "stablehlo.reduce" in text(total, ROWS, platform="cuda")
+    mesh = jx.make_mesh((1,), ("i",))
+    placed = jx.device_put(ROWS, jx.NamedSharding(mesh, jx.P("i")))
+    assert "stablehlo.reduce" in jx.jit(total).lower(placed).as_text()
+
+
+def test_the_jaxpr_has_the_reduction():
+    closed = jx.make_jaxpr(lambda x: x.sum(1))(ROWS)
+    assert [eqn.primitive.name for eqn in closed.eqns] == ["reduce_sum"]
