@@ -85,6 +85,14 @@ def test_many_elements_are_sorted_without_comparing_them_on_cpu():
         assert "stablehlo.sort" in lowered(np.zeros(20_000))
 
 
+@pytest.mark.parametrize("length", [545, 546, 547, 548])
+def test_rows_of_any_length_are_moved_without_copies_of_all(length):
+    x = RANDOM.standard_normal((256, length)).astype(np.float32)
+    assert_close(sort(x), np.sort(x, -1))
+    compiled = jx.jit(sort).lower(x).compile().as_text()
+    assert f"u32[{x.size}]{{0}} copy(" not in compiled
+
+
 def test_sort_by_digits_is_one_kernel_that_says_where_it_comes_from():
     compiled = jx.jit(sort).lower(np.zeros(20_000, np.float32)).compile().as_text()
     (call,) = [line for line in compiled.splitlines() if "to_apply=%sort_by_digits" in line]

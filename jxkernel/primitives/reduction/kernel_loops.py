@@ -145,8 +145,13 @@ def visited(
 
 
 def _divided(builder: hlo.Builder, count: Any, lanes: int) -> tuple[Any, Any]:
+    """Return how many turns take several elements, and how many elements are left.
+
+    One is never left: XLA writes a loop of one turn out, and then copies the array it writes to.
+    """
     if isinstance(count, int):
-        return divmod(count, lanes)
+        whole, left = divmod(count, lanes)
+        return (whole - 1, left + lanes) if left == 1 and whole else (whole, left)
     whole = integer(builder, "divide", count, lanes)
     return whole, integer(builder, "remainder", count, lanes)
 
