@@ -7,6 +7,7 @@ which are added.
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ __all__ = [
 
 goes_by_columns = late_function("jxkernel.primitives.shape.short_rows", "goes_by_columns")
 lower_by_columns = late_function("jxkernel.primitives.shape.short_rows", "lower_by_columns")
+rows_in_one = late_function("jxkernel.primitives.shape.few_columns", "rows_in_one")
 
 # ---------------------------------------------------------------- broadcast_in_dim
 
@@ -280,6 +282,9 @@ def append_reduction(
     dtype = aval.dtype
     if goes_by_columns(context, aval, axes, operation):
         return lower_by_columns(context, x, aval, axes, operation)
+    rows = rows_in_one(context, aval, axes, operation)
+    if rows:
+        return _reduce_wide_rows(context, x, aval, axes, operation, start, rows)
     scalar = hlo.tensor_type((), dtype)
     left = tuple([size for axis, size in enumerate(aval.shape) if axis not in axes])
     reduction = context.op(
@@ -295,6 +300,31 @@ def append_reduction(
 
     context.region(reduction, 0, (scalar, scalar), step)
     return reduction.result
+
+
+def _reduce_wide_rows(
+    context: Any,
+    x: Any,
+    aval: ShapedArray,
+    axes: tuple[int, ...],
+    operation: str,
+    start: Any,
+    rows: int,
+) -> Any:
+    """Append a reduction down columns in two steps: of rows that are so many, then of these."""
+    shape, dtype = aval.shape, aval.dtype
+    before, after = prod(shape[: min(axes)]), prod(shape[max(axes) + 1 :])
+    wide = aval.update(shape=(before, prod(shape) // (before * rows * after), rows * after))
+    few = aval.update(shape=(before, rows, after))
+    x = context.value("stablehlo.reshape", hlo.tensor_type(wide.shape, dtype), (x,))
+    x = context.value("stablehlo.optimization_barrier", x.type, (x,))
+    x = append_reduction(context, x, wide, (1,), operation, start)
+    # XLA would make one reduction of the two.
+    x = context.value("stablehlo.optimization_barrier", x.type, (x,))
+    x = context.value("stablehlo.reshape", hlo.tensor_type(few.shape, dtype), (x,))
+    x = append_reduction(context, x, few, (1,), operation, start)
+    left = tuple([size for axis, size in enumerate(shape) if axis not in axes])
+    return context.value("stablehlo.reshape", hlo.tensor_type(left, dtype), (x,))
 
 
 def accumulation_dtype(dtype: DTypeLike) -> Any:

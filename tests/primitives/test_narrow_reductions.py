@@ -1,4 +1,4 @@
-"""Sums and extremes of many short rows: which go by columns, and that values and slopes stay."""
+"""Sums and extremes of narrow arrays: which are lowered how, and that values and slopes stay."""
 
 from typing import Any
 
@@ -79,6 +79,59 @@ def test_a_sum_of_zeros_is_the_zero_that_few_give():
     many, few = (jx.jit(lambda x: lax.reduce_sum(x, (1,)))(x[:count]) for count in (70_000, 2))
     assert not np.signbit(few).any()
     assert not np.signbit(many).any()
+
+
+COLUMNS = {
+    "of points": ((70_000, 3), (0,)),
+    "of a prime number of eleven rows": ((11 * 9091, 2), (0,)),
+    "of a prime number": ((100_003, 2), (0,)),
+    "of stacks": ((50, 1024, 3), (1,)),
+    "over two axes": ((300, 160, 3), (0, 1)),
+    "beside two axes": ((50_000, 2, 2), (0,)),
+}
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("case", COLUMNS)
+def test_columns_are_reduced_as_by_numpy(case, dtype, name):
+    shape, axes = COLUMNS[case]
+    exact = np.resize(ROWS[:5, 0] // 8, shape).astype(np.float64)
+    exact[3] = exact[-1] = -9
+    exact[7] = 9
+    with jx.enable_x64(True):
+        found = jx.jit(lambda x: REDUCTIONS[name](x, axes))(exact.astype(dtype))
+    wanted = getattr(exact, name)(axes).astype(dtype)
+    np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_a_nan_in_a_column_is_kept(name):
+    x = ROWS.copy()
+    x[5, 1] = np.nan
+    found = jx.jit(lambda x: REDUCTIONS[name](x, (0,)))(x)
+    np.testing.assert_array_equal(found, getattr(x, name)(0))
+
+
+def test_slopes_down_columns_are_those_of_numpy():
+    x = ROWS.astype(np.float32)
+
+    def spread(x):
+        return jnp.sum(jnp.var(x, 0))
+
+    slopes = jx.jit(jx.grad(spread))(x)
+    np.testing.assert_allclose(slopes, 2 * (x - x.mean(0)) / len(x), rtol=1e-3, atol=1e-6)
+
+
+def test_wide_rows_are_made_of_few_columns_alone():
+    def total(x):
+        return x.sum(0)
+
+    assert text(total, ROWS).count("stablehlo.reduce(") == 2
+    for x in (ROWS[:1000], ROWS.T, ROWS.astype(np.int32), np.zeros((9000, 20), np.float32)):
+        assert text(total, x).count("stablehlo.reduce(") == 1
+    assert text(total, ROWS, platform="cuda").count("stablehlo.reduce(") == 1
 
 
 def test_several_axes_and_a_batch():
