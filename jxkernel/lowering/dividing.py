@@ -65,8 +65,8 @@ _BY_TILES = frozenset(
 )
 """Primitives that XLA computes by tiles, and well, unless a number is spread over an array."""
 
-_LOOPS_TOO = frozenset({"stack", "threefry2x32"})
-"""Primitives that are loops over the elements though their results are stored."""
+_LOOPS_TOO = frozenset({"concatenate", "stack", "threefry2x32"})
+"""Primitives that are, or may be, loops over the elements though their results are stored."""
 
 _REDUCTIONS = {
     "reduce_max": "stablehlo.maximum",

@@ -67,6 +67,7 @@ WHOLE = {
     "a curve": (curve, ODD),
     "slopes of gelu": (gelu_slopes, ODD),
     "differences of an even number": (differences, EVEN),
+    "a rolled vector": (lambda x: jnp.roll(x, 1), ODD),
     "in a jitted function": (jx.jit(line), ODD),
     "in a loop": (relaxed, ODD),
     "random numbers": (noise, KEY, ODD),

@@ -143,6 +143,29 @@ def test_several_axes_and_a_batch():
     np.testing.assert_array_equal(jx.jit(lambda x: x.sum((1, 2)))(wide), wide.sum((1, 2)))
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_products_of_many_short_vectors(dtype):
+    with jx.enable_x64(True):
+        x = (ROWS // 8).astype(dtype)
+        found = jx.jit(lambda x, y: jnp.einsum("ij,ij->i", x, y))(x, x + dtype(1))
+        assert found.dtype == dtype
+    wide = ROWS.astype(np.float64) // 8
+    exact = (wide * (wide + 1)).sum(1).astype(dtype)
+    np.testing.assert_array_equal(np.asarray(found), exact)
+
+
+def test_products_of_vectors_are_sums_of_columns_where_both_are_short_rows():
+    def products(x):
+        return jnp.einsum("...j,...j->...", x, x)
+
+    assert "dot_general" not in text(products, ROWS)
+    assert "dot_general" in text(products, ROWS[:1000])
+    assert "dot_general" in text(lambda x: jnp.einsum("ij,ik->ijk", x, x), ROWS)
+    assert "dot_general" in text(lambda x: jnp.einsum("ij,ji->i", x, x.T), ROWS)
+    slopes = jx.grad(lambda x: jnp.sum(products(x)))(ROWS)
+    np.testing.assert_array_equal(slopes, 2 * ROWS)
+
+
 def lengths(x):
     return jnp.sqrt(jnp.sum(x * x, -1) + 1)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes, hlo
+from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.axes import Axis, sums_put_off
 from jxkernel.core.primitive import Primitive
@@ -35,6 +36,9 @@ from jxkernel.primitives.sharding.constraints import redivided, with_out_shardin
 from jxkernel.runtime import ArrayLike
 
 __all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
+
+goes_by_columns = late_function("jxkernel.primitives.shape.short_rows", "goes_by_columns")
+lower_by_columns = late_function("jxkernel.primitives.shape.short_rows", "lower_by_columns")
 
 Axes = tuple[int, ...]
 DotDimensionNumbers = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
@@ -227,6 +231,12 @@ def _dot_general_lower(
     out = context.avals_out[0]
     dtype, shape = how.result or out.dtype, out.shape
     types = [ShapedArray(lhs.shape, how.operands[0]), ShapedArray(rhs.shape, how.operands[1])]
+    if types[0] == types[1] and types[0].dtype == dtype:
+        summed = _summed_by_columns(context, types[0], dimension_numbers)
+        if summed:
+            x = context.value("stablehlo.multiply", hlo.tensor_type(lhs.shape, dtype), (x, y))
+            product = lower_by_columns(context, x, types[0], summed, "stablehlo.add")
+            return _converted(context, product, out.shape, dtype, out.dtype)
     stacks = as_stacks(context, x, y, types, dimension_numbers)
     if stacks is not None:
         (x, y), dimension_numbers, shape = stacks.operands, stacks.numbers, stacks.shape
@@ -238,6 +248,20 @@ def _dot_general_lower(
         kind = hlo.tensor_type(out.shape, dtype)
         product = context.value("stablehlo.reshape", kind, (product,))
     return _converted(context, product, out.shape, dtype, out.dtype)
+
+
+def _summed_by_columns(
+    context: Any, aval: ShapedArray, dimension_numbers: DotDimensionNumbers
+) -> tuple[int, ...]:
+    """Return the axes to sum over, if products of vectors of two such arrays are sums of columns."""
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    leading = tuple(range(len(lhs_batch)))
+    if lhs_contract != rhs_contract or not lhs_batch == rhs_batch == leading:
+        return ()
+    if len(leading) + len(lhs_contract) < aval.ndim or aval.dtype.itemsize < 4:
+        return ()
+    found = goes_by_columns(context, aval, lhs_contract, "stablehlo.add")
+    return lhs_contract if found else ()
 
 
 def _converted(context: Any, value: Any, shape: Any, dtype: DType, wanted: Any) -> Any:
