@@ -253,7 +253,7 @@ def _dot_general_lower(
 def _summed_by_columns(
     context: Any, aval: ShapedArray, dimension_numbers: DotDimensionNumbers
 ) -> tuple[int, ...]:
-    """Return the axes to sum over, if products of vectors of two such arrays are sums of columns."""
+    """Return the axes to sum over, if products of many short vectors are sums of columns."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     leading = tuple(range(len(lhs_batch)))
     if lhs_contract != rhs_contract or not lhs_batch == rhs_batch == leading:

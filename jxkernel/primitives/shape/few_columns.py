@@ -1,8 +1,8 @@
 """Sums and extremes down a few long columns, by rows that are wider.
 
-XLA's CPU compiler hands reductions of many floats to a library, which goes down a few columns without
-vector instructions.  Several rows of an array are one wide row in memory: down wide rows it has
-vectors, and what is left is a few rows.
+XLA's CPU compiler hands reductions of many floats to a library, which goes down a few columns
+without vector instructions.  Several rows of an array are one wide row in memory: down wide rows it
+has vectors, and what is left is a few rows.
 """
 
 from collections.abc import Sequence
