@@ -7,6 +7,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.api.control_flow.branching import cond
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.numpy.arithmetic import absolute, clip, minimum
 from jxkernel.numpy.creation import asarray, zeros
 from jxkernel.numpy.fusing import fused
@@ -181,7 +182,7 @@ def _bin_of(values: Any, edges: Any, even: bool) -> Any:
       integers; values outside have a negative one, or one of no bin.
     """
     values, edges = stop_gradient((values, edges))
-    if not even or values.size < _MANY:
+    if not even or is_symbolic(values.size) or values.size < _MANY:
         return _searched_bin(values, edges)
     # Else XLA would compute an edge anew for each value that is compared with it.
     edges = optimization_barrier(edges)
