@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar, TypeVarTuple, cast, final
+from typing import Any, TypeVar, TypeVarTuple, final
 
 from jxkernel._lazy import late_function
 from jxkernel.core.avals import ShapedArray
@@ -362,12 +362,14 @@ def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Any:
 
 def subjaxprs(params: dict[str, Any]) -> Iterator[ClosedJaxpr]:
     """Yield the programs held by an equation's parameters."""
+    items: tuple[Any, ...]
     for value in params.values():
-        if isinstance(value, ClosedJaxpr):
+        if type(value) is ClosedJaxpr:
             yield value
-        elif isinstance(value, tuple):
-            items = cast("tuple[Any, ...]", value)
-            yield from (item for item in items if isinstance(item, ClosedJaxpr))
+        elif isinstance(items := value, tuple):
+            for item in items:
+                if type(item) is ClosedJaxpr:
+                    yield item
 
 
 _NO_NAMES: frozenset[Any] = frozenset()

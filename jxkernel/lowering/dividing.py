@@ -11,11 +11,12 @@ The times below are those of an AMD EPYC; only what they are to each other count
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from math import ceil, prod, sqrt
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from jxkernel._lazy import late_function
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
 from jxkernel.lowering.unrolling import LONG_FORMULAS
 
@@ -119,9 +120,6 @@ class _Effects(NamedTuple):
     looks_up: bool
 
 
-_Divisions: TypeAlias = dict[tuple[int, ...], _Division | None]
-
-
 def is_divided(jaxpr: Jaxpr, cores: int, *, unrolled: bool = True) -> bool:
     """Return whether XLA is to divide a program's loops among so many cores.
 
@@ -157,7 +155,6 @@ def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
     lost = gained = 0.0
     equations = 0
     asks = looks_up = False
-    divisions: _Divisions = {}
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         if name in _HOLDERS:
@@ -170,10 +167,7 @@ def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
                 asks, looks_up = asks or inside.asks, looks_up or inside.looks_up
             continue
         for var in eqn.outvars[:1]:
-            shape = var.aval.shape
-            if shape not in divisions:
-                divisions[shape] = _division(shape, cores)
-            division = divisions[shape]
+            division = _division(var.aval.shape, cores)
             if division is None:
                 continue
             elements, pieces, row = division
@@ -217,13 +211,14 @@ def _is_by_columns(eqn: Eqn) -> bool:
     return operation is not None and are_short_rows(eqn.invars[0].aval, axes, operation)
 
 
-def _division(shape: Sequence[int], cores: int) -> _Division | None:
+@lru_cache(maxsize=4096)
+def _division(shape: tuple[int, ...], cores: int) -> _Division | None:
     """Return how XLA divides arrays of a shape, of numbers of 32 bits; None if it does not.
 
     How many pieces there are depends on whether a loop computes for longer than it reads, which is
     not known before XLA has made the loop.
     """
-    if not all(isinstance(size, int) for size in shape):
+    if any(map(is_symbolic, shape)):
         return None
     elements = prod(shape)
     reading = min(ceil(sqrt(cores)), 8 * elements // _BYTES)
