@@ -50,6 +50,9 @@ __all__ = [
 _MANY = 1 << 14
 """The values from which a way that takes longer to compile pays."""
 
+_MOST = 1 << 22
+"""The edges whose numbers, and halves between them, float32 tells apart."""
+
 
 @fused(static=("length",), name="bincount")
 def _counted(x: Any, weights: Any, length: int) -> Any:
@@ -182,7 +185,7 @@ def _bin_of(values: Any, edges: Any, even: bool) -> Any:
       integers; values outside have a negative one, or one of no bin.
     """
     values, edges = stop_gradient((values, edges))
-    if not even or is_symbolic(values.size) or values.size < _MANY:
+    if not even or edges.size > _MOST or is_symbolic(values.size) or values.size < _MANY:
         return _searched_bin(values, edges)
     # Else XLA would compute an edge anew for each value that is compared with it.
     edges = optimization_barrier(edges)
@@ -195,7 +198,12 @@ def _searched_bin(values: Any, edges: Any) -> Any:
 
 
 def _divided(values: Any, edges: Any) -> Any:
-    """Return how many bins lie before each value, of bins of equal width."""
+    """Return how many bins lie before each value, of bins of equal width.
+
+    Of 16-bit floats in float32: their own digits do not count far.
+    """
+    if values.dtype.itemsize < 4:
+        values, edges = cast(values, np.dtype(np.float32)), cast(edges, np.dtype(np.float32))
     return (values - edges[0]) * ((edges.size - 1) / (edges[-1] - edges[0]))
 
 

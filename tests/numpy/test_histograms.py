@@ -54,6 +54,14 @@ def test_counts_of_short_floats_end_where_one_more_is_rounded_off(dtype, most):
     np.testing.assert_array_equal(found, np.minimum(counted(values, edges), most))
 
 
+@pytest.mark.parametrize(("dtype", "bins"), [(np.float16, 8192), (ml_dtypes.bfloat16, 2048)])
+def test_more_bins_than_short_floats_count(dtype, bins):
+    values = np.resize(np.arange(bins), 20_000).astype(dtype)
+    counts, edges = jnp.histogram(values, bins, (0, bins))
+    assert (np.diff(np.asarray(edges).astype(np.float32)) == 0).any()
+    np.testing.assert_array_equal(np.asarray(counts).astype(int), counted(values, edges))
+
+
 def test_values_next_to_edges_are_told_apart():
     edges = np.asarray(jnp.histogram_bin_edges(np.zeros(1, np.float32), 300, (-3.1, 4.7)))
     beside = [np.nextafter(edges, np.float32(way)) for way in (-9, 9)]
