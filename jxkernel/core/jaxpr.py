@@ -213,6 +213,7 @@ class Jaxpr:
         return [atom.aval for atom in self.outvars]
 
 
+@final
 class ClosedJaxpr:
     """A program with the values of its constants."""
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from jxkernel._lazy import late_function
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
-from jxkernel.lowering.unrolling import LONG_FORMULAS
+from jxkernel.lowering.unrolling import HOLDERS, LONG_FORMULAS, LOOPS
 
 __all__ = ["is_divided"]
 
@@ -80,10 +80,6 @@ _MANY = 8
 
 So do those of long formulas."""
 
-_LOOPS = frozenset({"scan", "while"})
-_HOLDERS = _LOOPS | {"checkpoint", "cond", "custom_jvp_call", "custom_vjp_call", "jit"}
-"""Primitives whose programs consist of equations like any other."""
-
 _TURNS = 100
 """How often a loop is thought to turn whose number of turns is not known."""
 
@@ -142,7 +138,7 @@ def _is_uneven(jaxpr: Jaxpr, cores: int) -> bool:
     return any(division.row for division in divisions if division) or any(
         closed.remember(_is_uneven_inside, cores)
         for eqn in jaxpr.eqns
-        if eqn.primitive.name in _HOLDERS
+        if eqn.primitive.name in HOLDERS
         for closed in subjaxprs(eqn.params)
     )
 
@@ -157,7 +153,7 @@ def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
     asks = looks_up = False
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
-        if name in _HOLDERS:
+        if name in HOLDERS:
             turns = _turns(eqn)
             for closed in subjaxprs(eqn.params):
                 inside = closed.remember(_effects_inside, cores, unrolled)
@@ -191,7 +187,7 @@ def _effects_inside(closed: ClosedJaxpr, cores: int, unrolled: bool) -> _Effects
 
 def _turns(eqn: Eqn) -> int:
     """Return how often the programs of an equation run."""
-    if eqn.primitive.name not in _LOOPS:
+    if eqn.primitive.name not in LOOPS:
         return 1
     length = eqn.params.get("length", _TURNS)
     return length if isinstance(length, int) else _TURNS

@@ -20,7 +20,7 @@ from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
 
-__all__ = ["LONG_FORMULAS", "is_unrolled"]
+__all__ = ["HOLDERS", "LONG_FORMULAS", "LOOPS", "is_unrolled"]
 
 window_of = late_function("jxkernel.primitives.conv.reduce_window", "window_of")
 
@@ -63,8 +63,8 @@ LONG_FORMULAS = frozenset(
 """Functions of which LLVM sees the whole formula: to write out a row of them takes it long."""
 
 _REDUCTIONS = frozenset({"reduce_max", "reduce_min", "reduce_prod", "reduce_sum"})
-_LOOPS = frozenset({"scan", "while"})
-_HOLDERS = _LOOPS | {"checkpoint", "cond", "custom_jvp_call", "custom_vjp_call", "jit"}
+LOOPS = frozenset({"scan", "while"})
+HOLDERS = LOOPS | {"checkpoint", "cond", "custom_jvp_call", "custom_vjp_call", "jit"}
 """Primitives whose programs consist of equations like any other."""
 
 _JUDGED = _REDUCTIONS | LONG_FORMULAS | {"concatenate", "dot_general", "pad", "transpose"}
@@ -109,8 +109,8 @@ def _effects(jaxpr: Jaxpr, in_loop: bool) -> _Effects:
     multiplied: Set[object] | None = None
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
-        if name in _HOLDERS:
-            inside = in_loop or name in _LOOPS
+        if name in HOLDERS:
+            inside = in_loop or name in LOOPS
             for closed in subjaxprs(eqn.params):
                 inner = closed.remember(_effects_of_program, inside)
                 if inner.loses:

@@ -11,13 +11,16 @@ import jxkernel as jx
 from jxkernel import config, lax
 from jxkernel import numpy as jnp
 from jxkernel._jaxlib import CompileOptions
-from jxkernel.compile.effort import without_unrolling
+from jxkernel.compile.effort import without_dividing, without_unrolling
 from jxkernel.core.primitive import Primitive
 from jxkernel.lowering import lower_program, unrolling
 from jxkernel.observe import explain, format_ledger, ledger
 from jxkernel.observe.recorder import Recorder
 
-FLAGS = "--xla_backend_extra_options=xla_cpu_disable_loop_unrolling"
+WRITTEN = {
+    "--xla_backend_extra_options=xla_cpu_disable_loop_unrolling": without_unrolling,
+    "--xla_disable_hlo_passes=cpu-parallel-task-assigner": without_dividing,
+}
 
 
 def numbers(*shape, dtype=np.float32):
@@ -203,7 +206,8 @@ def test_another_setting_compiles_anew_without_a_trace():
     assert [row.unrolled for row in rows] == [True]
 
 
-def test_what_is_written_into_the_options_is_what_the_flag_says():
+@pytest.mark.parametrize("flag", WRITTEN)
+def test_what_is_written_into_the_options_is_what_the_flag_says(flag):
     script = "from jaxlib import _jax; print(_jax.CompileOptions().SerializeAsString().hex())"
     said, plain = (
         subprocess.run(
@@ -213,14 +217,14 @@ def test_what_is_written_into_the_options_is_what_the_flag_says():
             check=True,
             text=True,
         ).stdout.strip()
-        for flags in (FLAGS, "")
+        for flags in (flag, "")
     )
     plain_options = CompileOptions.ParseFromString(bytes.fromhex(plain))
-    assert without_unrolling(plain_options).SerializeAsString().hex() == said
+    assert WRITTEN[flag](plain_options).SerializeAsString().hex() == said
     assert said != plain
 
 
 def test_the_rule_names_primitives_that_exist() -> None:
     jx.checkpoint(lambda x: x)(1.0)
-    names = unrolling._AS_FAST | unrolling._JUDGED | unrolling._HOLDERS
+    names = unrolling._AS_FAST | unrolling._JUDGED | unrolling.HOLDERS
     assert not [name for name in names if name not in Primitive.registry]
