@@ -6,7 +6,8 @@ The length is static, so reverse mode can keep what the way back needs: the know
 becomes a scan of its own whose residuals are stacked, and the rest is scanned backwards.
 
 Residuals are kept thriftily.  One that depends on constants alone is computed once, outside of
-the loop; one that is an element of ``xs`` is not copied but read again.
+the loop; one that is an element of ``xs`` is not copied but read again; and one that is easily made
+of others is made again (``transforms/residuals.py``).
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from jxkernel.runtime import as_device_array
 from jxkernel.transforms.batching import batch_program, batched_aval
 from jxkernel.transforms.jvp import jvp_program
 from jxkernel.transforms.partial_eval import PartialTrace, partial_eval_program
+from jxkernel.transforms.residuals import fewer_residuals
 from jxkernel.transforms.stage import trace_flat
 
 __all__ = ["bind_scan", "scan_p", "stacked"]
@@ -251,13 +253,15 @@ def _make_split(body: ClosedJaxpr, consts: Flags, carry: Flags, xs: Flags) -> _S
         found = partial_eval_program(body, consts + carry + xs, carry + none)
         return found[2][: len(carry)], found
 
-    carry, (known, rest, out, count) = grown_to_fixpoint(carry, step)
+    carry, (known, whole, out, count) = grown_to_fixpoint(carry, step)
     jaxpr = known.jaxpr
     shown, residuals = jaxpr.outvars[: -count or None], jaxpr.outvars[len(jaxpr.outvars) - count :]
     first = consts.count(False)
     second = first + carry.count(False)
     varying = _depending_on(jaxpr.eqns, jaxpr.invars[first:])
     scanned: dict[Any, int] = {var: place for place, var in enumerate(jaxpr.invars[second:])}
+    residuals, rest = fewer_residuals(jaxpr, residuals, whole, varying.difference(scanned))
+    count = len(residuals)
     same = [i for i, atom in enumerate(residuals) if atom not in varying]
     reused = [i for i, atom in enumerate(residuals) if atom in scanned]
     stacked = [i for i in range(count) if i not in same and i not in reused]
