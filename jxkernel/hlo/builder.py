@@ -283,28 +283,37 @@ def _utf8(text: str) -> str:
 
 def known_integer(value: Any) -> int | None:
     """Return a scalar that is a constant of the module; None for any other value."""
-    owner = value.owner
-    if not isinstance(owner, ir.Operation) and not isinstance(owner, ir.OpView):
+    operation = _operation(value)
+    if operation is None or operation.name != "stablehlo.constant":
         return None
-    if owner.operation.name != "stablehlo.constant":
-        return None
-    elements = np.asarray(owner.operation.attributes["value"])
+    elements = np.asarray(operation.attributes["value"])
     return int(elements) if not elements.shape else None
 
 
 def known_slice(value: Any) -> tuple[Any, tuple[int, ...], tuple[int, ...]] | None:
     """Return of what array a value is a slice without strides, and its bounds; else None."""
-    owner = value.owner
-    if not isinstance(owner, ir.Operation) and not isinstance(owner, ir.OpView):
-        return None
-    operation = owner.operation
-    if operation.name != "stablehlo.slice":
+    operation = _operation(value)
+    if operation is None or operation.name != "stablehlo.slice":
         return None
     attributes: Any = operation.attributes
     if any(stride != 1 for stride in attributes["strides"]):
         return None
     start, limit = (tuple(attributes[f"{name}_indices"]) for name in ("start", "limit"))
     return operation.operands[0], start, limit
+
+
+def is_transposed(value: Any) -> bool:
+    """Return whether a value is a transposed array, or such an array reshaped."""
+    operation = _operation(value)
+    while operation is not None and operation.name == "stablehlo.reshape":
+        operation = _operation(operation.operands[0])
+    return operation is not None and operation.name == "stablehlo.transpose"
+
+
+def _operation(value: Any) -> Any:
+    """Return the operation that computes a value; None for an argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
 
 
 def _mark(operation: Any, attributes: Mapping[str, str]) -> None:

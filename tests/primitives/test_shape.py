@@ -147,6 +147,31 @@ def test_weak_types_stay_when_all_operands_are_weak() -> None:
     assert [aval.weak_type for aval in avals] == [True, True, False]
 
 
+def rows_of(x: Any) -> Any:
+    return x.transpose(1, 0, 2).reshape(3, -1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.bool_, np.complex64])
+@pytest.mark.parametrize("lengths", [(16, 16, 16), (64, 128), (0, 64), (6, 64), (16,) * 9])
+def test_transposed_arrays_are_joined_along_rows(lengths: tuple[int, ...], dtype: Any) -> None:
+    arrays = [RANDOM.integers(0, 2, (2, 3, length // 2)).astype(dtype) for length in lengths]
+    joined = jx.jit(lambda *xs: concatenate(list(map(rows_of, xs)), 1))(*arrays)
+    np.testing.assert_array_equal(joined, np.concatenate(list(map(rows_of, arrays)), 1))
+
+
+def test_transposed_arrays_are_joined_in_the_loop_that_transposes_them() -> None:
+    x = RANDOM.standard_normal((3, 4, 3, 16)).astype(np.float32)
+
+    def product(x: Any, w: Any) -> Any:
+        return concatenate(list(map(rows_of, x)), 1) @ w
+
+    w = np.ones((192, 8), np.float32)
+    compiled = jx.jit(product).lower(x, w).compile()
+    assert " concatenate(" not in compiled.as_text().split("ENTRY")[1]
+    expected = np.concatenate(list(map(rows_of, x)), 1) @ w
+    np.testing.assert_allclose(compiled(x, w), expected, 1e-5)
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.bool_, np.complex64])
 @pytest.mark.parametrize("axis", [0, 1])

@@ -4,6 +4,7 @@ All are linear; joining and cutting are each other's transposes.
 """
 
 from collections.abc import Sequence
+from math import gcd
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,6 +45,9 @@ _Slice: TypeAlias = tuple[Any, tuple[int, ...], tuple[int, ...]]
 
 _LEAST_ROLLED, _SHORT = 1 << 14, 4
 """The elements of an array, and how many times as long as one of two slices, that are rolled."""
+
+_MOST_JOINED, _SHORTEST_BLOCK = 8, 64
+"""The arrays that XLA joins in a loop with others, and the bytes of a block."""
 
 concatenate_p = MovingPrimitive("concatenate").define(sharding=rules.Linear(rules.concatenating))
 
@@ -103,6 +107,8 @@ def _concatenate_lower(context: Any, *values: Any, dimension: int) -> Any:
         return values[0]
     if (rolled := _rolled(context, values, dimension)) is not None:
         return rolled
+    if (block := _block(context, values, dimension)) is not None:
+        return _joined_by_blocks(context, values, block)
     return context.value(
         "stablehlo.concatenate", context.out_type, values, {"dimension": hlo.i64_attr(dimension)}
     )
@@ -152,6 +158,42 @@ def _is_roll(end: _Slice, start: _Slice, shape: tuple[int, ...], dimension: int)
         return False
     until = tuple([cut if axis == dimension else size for axis, size in enumerate(shape)])
     return (*end[1:], *start[1:]) == (_at(dimension, cut, rank), shape, (0,) * rank, until)
+
+
+def _block(context: Any, values: Sequence[Any], dimension: int) -> int | None:
+    """Return the length of the blocks by which transposed arrays are joined; None for others."""
+    module, aval = context.module, context.avals_out[0]
+    if module.platform != "cpu" or module.partitioned or any(map(is_symbolic, aval.shape)):
+        return None
+    if not 1 <= dimension == aval.ndim - 1 or len(values) > _MOST_JOINED:
+        return None
+    block = gcd(*[one.shape[-1] for one in context.avals_in])
+    long = block * aval.dtype.itemsize >= _SHORTEST_BLOCK
+    return block if long and all(map(hlo.is_transposed, values)) else None
+
+
+def _joined_by_blocks(context: Any, values: Sequence[Any], block: int) -> Any:
+    """Append a concatenation along rows, as one of blocks.
+
+    XLA's CPU compiler makes no loop of the transposition of arrays and their concatenation along
+    rows, and compiles each such concatenation of a program anew.  Along another axis it does
+    both in one loop, which equal ones share.
+    """
+    aval = context.avals_out[0]
+    rows = aval.shape[:-1]
+
+    def of_blocks(length: int) -> Any:
+        return hlo.tensor_type((*rows, length // block, block), aval.dtype)
+
+    parts = [
+        context.value("stablehlo.reshape", of_blocks(one.shape[-1]), (value,))
+        for one, value in zip(context.avals_in, values, strict=True)
+    ]
+    along = {"dimension": hlo.i64_attr(aval.ndim - 1)}
+    joined = context.value("stablehlo.concatenate", of_blocks(aval.shape[-1]), parts, along)
+    whole = context.value("stablehlo.reshape", context.out_type, (joined,))
+    # What reads it would ask of each element which array it is of.
+    return context.value("stablehlo.optimization_barrier", context.out_type, (whole,))
 
 
 @concatenate_p.def_batch
