@@ -231,6 +231,11 @@ def attributes_of(traceback: Any) -> dict[str, str]:
     return dict(entry for entry in traceback.scope if type(entry) is tuple)
 
 
+def place_of(traceback: Any) -> Any:
+    """Return what is equal for captured stacks of one line that ran in the same scopes."""
+    return (traceback.traceback, traceback.scope) if type(traceback) is Scoped else traceback
+
+
 @record()
 class NameStack:
     """The names of the scopes that an operation is in; as a text they are joined by ``/``.

@@ -9,6 +9,7 @@ an object per equation costs as much as the operation itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from math import prod
 from typing import Any, Protocol
@@ -26,12 +27,13 @@ from jxkernel.lowering.dividing import is_divided
 from jxkernel.lowering.keys import made_keys
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
+from jxkernel.lowering.repeats import LEAST_EQUATIONS, Call, Repeated, Step, with_calls
 from jxkernel.lowering.unrolling import is_unrolled
 from jxkernel.primitives.shape.transpose import transpose_p
 from jxkernel.primitives.sharding.constraints import divide_anew, mesh_cast_p
 from jxkernel.sharding.named import NamedSharding
 from jxkernel.sharding.spec import PartitionSpec
-from jxkernel.source import attributes_of, scope_of, user_frame
+from jxkernel.source import attributes_of, place_of, scope_of, user_frame
 
 __all__ = ["LoweringContext", "LoweringRule", "ModuleState", "lower_program"]
 
@@ -107,7 +109,7 @@ class ModuleState:
     def __init__(self, name: str, platform: str) -> None:
         self.builder = hlo.ModuleBuilder(name)
         self.platform = platform
-        self.functions: dict[Any, tuple[ClosedJaxpr, str]] = {}
+        self.functions: dict[Any, tuple[Any, str]] = {}
         self.callbacks: list[Any] = []
         self.manual_mesh: Any = None
         self.manual_axes: frozenset[Any] = frozenset()
@@ -361,14 +363,46 @@ class LoweringContext(hlo.Builder):
         """Append all equations of a program, given values for constvars and invars together."""
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], args, strict=True))
         literals: dict[tuple[Any, Any], Any] = {}
-        outer, marks = self.loc, self.marks
         stored: frozenset[Var] = frozenset()
         if self.module.cuts_chains:
             stored = stored_values(jaxpr)
             self.module.stored += len(stored)
             stored |= made_keys(jaxpr)
         transposed = {e.invars[0] for e in jaxpr.eqns if e.primitive is transpose_p}
-        for eqn in jaxpr.eqns:
+        self._append(self._steps(jaxpr, stored, transposed), env, literals, stored, transposed)
+        return [
+            self._literal(literals, atom) if type(atom) is Literal else env[atom]
+            for atom in jaxpr.outvars
+        ]
+
+    def _steps(
+        self, jaxpr: Jaxpr, stored: AbstractSet[Var], transposed: AbstractSet[Any]
+    ) -> Sequence[Step]:
+        """Return the equations of a program, with calls in the place of runs that have copies."""
+        module, eqns = self.module, jaxpr.eqns
+        if len(eqns) < LEAST_EQUATIONS or module.partitioned or module.manual_mesh is not None:
+            return eqns
+        return with_calls(jaxpr, [_kind(eqn, stored, transposed) for eqn in eqns])
+
+    def _append(
+        self,
+        steps: Sequence[Step],
+        env: dict[Any, Any],
+        literals: dict[tuple[Any, Any], Any],
+        stored: AbstractSet[Var],
+        transposed: AbstractSet[Any],
+    ) -> None:
+        """Append equations and calls, and note their values."""
+        outer, marks = self.loc, self.marks
+        for eqn in steps:
+            if isinstance(eqn, Call):
+                # Without a location: XLA puts the name of one in front of all names inside.
+                self.loc = hlo.unknown_location
+                symbol = self._repeated_symbol(eqn.repeated, stored, transposed)
+                types = types_of([var.aval for var in eqn.outvars])
+                called = self.call(symbol, types, [env[var] for var in eqn.invars])
+                env.update(zip(eqn.outvars, called, strict=True))
+                continue
             primitive, outvars = eqn.primitive, eqn.outvars
             self.loc = _location(eqn) or outer
             values: list[Any] = []
@@ -402,10 +436,23 @@ class LoweringContext(hlo.Builder):
             if self.module.partitioned and primitive is not mesh_cast_p:
                 self._divide(env, avals, outvars)
         self.loc = outer
-        return [
-            self._literal(literals, atom) if type(atom) is Literal else env[atom]
-            for atom in jaxpr.outvars
-        ]
+
+    def _repeated_symbol(
+        self, repeated: Repeated, stored: AbstractSet[Var], transposed: AbstractSet[Any]
+    ) -> str:
+        """Return the name of the function of a run that has copies, lowered once per module."""
+        found = self.module.functions.get(repeated)
+        if found is None:
+            types = types_of([var.aval for var in repeated.invars])
+            outs = types_of([var.aval for var in repeated.outvars])
+            function = self.module.builder.function("layer", types, outs)
+            inner = type(self)(function.builder.ip, self.loc, self.module)
+            env = dict(zip(repeated.invars, function.arguments, strict=True))
+            inner._append(repeated.eqns, env, {}, stored, transposed)
+            function.returns([env[var] for var in repeated.outvars])
+            symbol = function.operation.attributes["sym_name"].value
+            found = self.module.functions[repeated] = (repeated, symbol)
+        return found[1]
 
     def _divide(self, env: dict[Any, Any], avals: Sequence[ShapedArray], outvars: Any) -> None:
         """Tell the partitioner how results lie, where types of the equation say it."""
@@ -495,6 +542,24 @@ def _location(eqn: Eqn) -> Any:
     name, scope = eqn.primitive.name, scope_of(source)
     name = "/".join((*scope, name)) if scope else name
     return hlo.file_location(frame.file, frame.line, frame.column + 1, name)
+
+
+def _kind(eqn: Eqn, stored: AbstractSet[Var], transposed: AbstractSet[Any]) -> Any:
+    """Return what is equal for equations that are lowered alike but for what they read, or None."""
+    if eqn.effects or not eqn.outvars:
+        return None
+    kind = (
+        eqn.primitive,
+        place_of(eqn.source),
+        *eqn.params.items(),
+        *[(repr(a.val), a.aval) if type(a) is Literal else a.aval for a in eqn.invars],
+        *[(var.aval, var in stored, var in transposed) for var in eqn.outvars],
+    )
+    try:
+        hash(kind)
+    except TypeError:  # a parameter is a list, or an array
+        return None
+    return kind
 
 
 def used_arguments(jaxpr: Jaxpr) -> list[bool]:
