@@ -45,12 +45,13 @@ class Builder:
       marks: the frontend attributes that new operations get.
     """
 
-    __slots__ = ("ip", "loc", "marks")
+    __slots__ = ("_spread", "ip", "loc", "marks")
 
     def __init__(self, ip: Any, loc: Any = unknown_location) -> None:
         self.ip = ip
         self.loc = loc
         self.marks: Mapping[str, str] = _NONE
+        self._spread: dict[Any, Any] = {}
 
     def op(
         self,
@@ -115,13 +116,26 @@ class Builder:
     def broadcast(
         self, value: Any, dims: tuple[int, ...], shape: tuple[int, ...], dtype: DType
     ) -> Any:
-        """Append ``broadcast_in_dim``: axis i of ``value`` becomes axis ``dims[i]``."""
-        return self.value(
+        """Append ``broadcast_in_dim``: axis i of ``value`` becomes axis ``dims[i]``.
+
+        It is appended once for what is asked for again, and what was broadcast before is
+        broadcast at once.
+        """
+        key = (value, dims, shape)
+        found = None if self.marks else self._spread.get(key)
+        if found is not None:
+            return found
+        if dims and (before := _known_broadcast(value)) is not None:
+            value, dims = before[0], tuple([dims[axis] for axis in before[1]])
+        made = self.value(
             "stablehlo.broadcast_in_dim",
             tensor_type(shape, dtype),
             (value,),
             {"broadcast_dimensions": dense_i64_array(dims)},
         )
+        if not self.marks:
+            self._spread[key] = made
+        return made
 
     def compare(
         self, left: Any, right: Any, direction: str, shape: tuple[int, ...], kind: str
@@ -300,6 +314,14 @@ def known_slice(value: Any) -> tuple[Any, tuple[int, ...], tuple[int, ...]] | No
         return None
     start, limit = (tuple(attributes[f"{name}_indices"]) for name in ("start", "limit"))
     return operation.operands[0], start, limit
+
+
+def _known_broadcast(value: Any) -> tuple[Any, tuple[int, ...]] | None:
+    """Return of what array a value is a broadcast, and which axes that has in it; else None."""
+    operation = _operation(value)
+    if operation is None or operation.name != "stablehlo.broadcast_in_dim":
+        return None
+    return operation.operands[0], tuple(operation.attributes["broadcast_dimensions"])
 
 
 def is_transposed(value: Any) -> bool:

@@ -1,5 +1,7 @@
 """Lowering: parameters, literals, donation, nested programs, locations."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,27 @@ def test_an_equal_literal_is_written_once_and_signs_and_nans_are_kept_apart():
     text = lower(lambda x: mul(add(mul(x, 0.0), mul(x, -0.0)), 0.0), X).text()
     assert text.count("dense<0.000000e+00>") == 1
     assert text.count("dense<-0.000000e+00>") == 1
+
+
+def test_a_number_is_spread_once_over_each_shape():
+    def f(x):
+        return add(mul(x, 2.0), sin(mul(x[:2], 2.0)).sum()), mul(mul(x, 2.0), 2.0)
+
+    assert lower(f, X).text().count("broadcast_in_dim") == 3  # over 3, over 2, and the sum
+    step = jx.lax.scan(lambda c, x: (mul(c, 2.0), mul(x, 2.0)), X, np.ones((2, 3), np.float32))
+    np.testing.assert_array_equal(step[0], 4 * X)  # a loop has its own
+
+
+def test_added_axes_are_spread_at_once():
+    def f(x):
+        rows = jx.lax.broadcast_in_dim(x, (3, 1), (0,))
+        return jx.lax.broadcast_in_dim(rows, (4, 3, 2), (1, 2))
+
+    assert re.search(r"broadcast_in_dim %arg0, dims = \[1\].*4x3x2", lower(f, X).text())
+    expected = np.broadcast_to(X[:, None], (4, 3, 2))
+    np.testing.assert_array_equal(jx.jit(f)(X), expected)
+    moved = jx.jit(lambda x: jx.lax.broadcast_in_dim(f(x), (5, 4, 3, 2), (1, 2, 3)))
+    np.testing.assert_array_equal(moved(X), np.broadcast_to(expected, (5, 4, 3, 2)))
 
 
 def test_donated_arguments_alias_results_of_their_type():
