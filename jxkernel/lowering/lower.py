@@ -135,7 +135,10 @@ class LoweringContext(hlo.Builder):
       token: what the next ordered effect waits for; None where there are none.
     """
 
-    __slots__ = ("avals_in", "avals_out", "is_transposed", "module", "primitive_name", "token")
+    __slots__ = (
+        *("_literals", "avals_in", "avals_out", "is_transposed", "module"),
+        *("primitive_name", "token"),
+    )
 
     def __init__(self, ip: Any, loc: Any, module: ModuleState) -> None:
         super().__init__(ip, loc)
@@ -145,6 +148,7 @@ class LoweringContext(hlo.Builder):
         self.is_transposed = False
         self.primitive_name = ""
         self.token: Any = None
+        self._literals: dict[tuple[Any, Any], Any] = {}
 
     def take_token(self) -> Any:
         """Return the token that an ordered effect takes.
@@ -362,17 +366,15 @@ class LoweringContext(hlo.Builder):
     def equations(self, jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         """Append all equations of a program, given values for constvars and invars together."""
         env: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], args, strict=True))
-        literals: dict[tuple[Any, Any], Any] = {}
         stored: frozenset[Var] = frozenset()
         if self.module.cuts_chains:
             stored = stored_values(jaxpr)
             self.module.stored += len(stored)
             stored |= made_keys(jaxpr)
         transposed = {e.invars[0] for e in jaxpr.eqns if e.primitive is transpose_p}
-        self._append(self._steps(jaxpr, stored, transposed), env, literals, stored, transposed)
+        self._append(self._steps(jaxpr, stored, transposed), env, stored, transposed)
         return [
-            self._literal(literals, atom) if type(atom) is Literal else env[atom]
-            for atom in jaxpr.outvars
+            self._literal(atom) if type(atom) is Literal else env[atom] for atom in jaxpr.outvars
         ]
 
     def _steps(
@@ -380,7 +382,9 @@ class LoweringContext(hlo.Builder):
     ) -> Sequence[Step]:
         """Return the equations of a program, with calls in the place of runs that have copies."""
         module, eqns = self.module, jaxpr.eqns
-        if len(eqns) < LEAST_EQUATIONS or module.partitioned or module.manual_mesh is not None:
+        divided = module.partitioned or module.manual_mesh is not None
+        # A function knows neither symbolic sizes nor marks of what surrounds its calls.
+        if len(eqns) < LEAST_EQUATIONS or divided or module.portable or self.marks:
             return eqns
         return with_calls(jaxpr, [_kind(eqn, stored, transposed) for eqn in eqns])
 
@@ -388,7 +392,6 @@ class LoweringContext(hlo.Builder):
         self,
         steps: Sequence[Step],
         env: dict[Any, Any],
-        literals: dict[tuple[Any, Any], Any],
         stored: AbstractSet[Var],
         transposed: AbstractSet[Any],
     ) -> None:
@@ -409,7 +412,7 @@ class LoweringContext(hlo.Builder):
             avals: list[ShapedArray] = []
             for atom in eqn.invars:
                 literal = type(atom) is Literal
-                values.append(self._literal(literals, atom) if literal else env[atom])
+                values.append(self._literal(atom) if literal else env[atom])
                 avals.append(atom.aval)
             self.avals_in = avals
             self.avals_out = [var.aval for var in outvars]
@@ -448,7 +451,7 @@ class LoweringContext(hlo.Builder):
             function = self.module.builder.function("layer", types, outs)
             inner = type(self)(function.builder.ip, self.loc, self.module)
             env = dict(zip(repeated.invars, function.arguments, strict=True))
-            inner._append(repeated.eqns, env, {}, stored, transposed)
+            inner._append(repeated.eqns, env, stored, transposed)
             function.returns([env[var] for var in repeated.outvars])
             symbol = function.operation.attributes["sym_name"].value
             found = self.module.functions[repeated] = (repeated, symbol)
@@ -507,13 +510,13 @@ class LoweringContext(hlo.Builder):
         manual = self.module.manual_axes
         return self.module.meshes.explicit_sharding(sharding, rank, manual)
 
-    def _literal(self, made: dict[tuple[Any, Any], Any], literal: Literal) -> Any:
+    def _literal(self, literal: Literal) -> Any:
         """Return the constant of a literal, made once per block (NaN and -0.0 kept apart)."""
         array = np.asarray(literal.val, literal.aval.dtype)
         key = (array.tobytes(), literal.aval.dtype)
-        value = made.get(key)
+        value = self._literals.get(key)
         if value is None:
-            value = made[key] = self.constant(array)
+            value = self._literals[key] = self.constant(array)
         return value
 
 

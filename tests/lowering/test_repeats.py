@@ -9,7 +9,8 @@ import pytest
 
 import jxkernel as jx
 import jxkernel.numpy as jnp
-from jxkernel import lax, random
+from jxkernel import export, lax, random
+from jxkernel.experimental.xla_metadata import set_xla_metadata
 from jxkernel.lowering import lower as lowering
 from jxkernel.sharding import NamedSharding, PartitionSpec
 
@@ -195,6 +196,22 @@ def test_programs_over_meshes_are_written_out() -> None:
     text, called = texts(network, held, list(WEIGHTS))
     assert not called or text.count("stablehlo.dot_general") == 1
     np.testing.assert_allclose(jx.jit(network)(held, list(WEIGHTS)), network(X, WEIGHTS), 1e-4)
+
+
+def test_exported_programs_are_written_out() -> None:
+    sizes: Any = export.symbolic_shape("n, 8")
+    weights = [jx.ShapeDtypeStruct((8, 8), np.float32)] * LAYERS
+    exported = export.export(jx.jit(network))(jx.ShapeDtypeStruct(sizes, np.float32), weights)
+    assert "call @layer" not in exported.mlir_module()
+    np.testing.assert_allclose(exported.call(X, list(WEIGHTS)), network(X, WEIGHTS), 1e-4, 1e-5)
+
+
+def test_marks_are_on_all_operations_of_a_layer() -> None:
+    with set_xla_metadata(tier="layer"):
+        text = jx.jit(network).lower(X, list(WEIGHTS)).as_text()
+    inside = text.split("func.func private @layer")[1].splitlines()
+    computing = [line for line in inside if "stablehlo" in line and "constant" not in line]
+    assert all('tier = "layer"' in line or "optimization_barrier" in line for line in computing)
 
 
 # ---------------------------------------------------------------- any layers
