@@ -25,6 +25,7 @@ _REASONS = {
     "XLA adds to an array one element after the other": ("zeros.at segment_sum bincount histogram"),
     "a table is looked up by halving, one gather for each step": "searchsorted interp",
     "small matrices are multiplied or factorised one at a time": "batched",
+    "rows are exchanged one by one, in a loop of as many turns": "solve",
     "a step of a loop costs more than what it computes": "recurrence scan",
 }
 
@@ -41,5 +42,5 @@ def reason_of(name: str, size: int) -> str:
     """
     if size <= SMALL:
         return CALL
-    words = name.replace("`", " ").replace("(", " ").replace(",", " ").split()
-    return next((_BY_WORD[word] for word in words if word in _BY_WORD), _OTHER)
+    words = name.replace("`", " ").replace("(", " ").replace("[", " ").replace(",", " ").split()
+    return next((reason for word, reason in _BY_WORD.items() if word in words), _OTHER)
