@@ -6,11 +6,13 @@ memory, and a loop of its own to write and to read it.  What is made by equation
 longer than reading the result can be made again.  The values to keep, of the fewest bytes of which
 all residuals can be made so, are a minimum cut between what can not be made again and what is asked
 for: Chen et al., "Training Deep Nets with Sublinear Memory Cost", arXiv:1604.06174, for the idea of
-making values again, and Ford and Fulkerson, "Maximal Flow through a Network", 1956, for the cut.
+making values again, and Edmonds and Karp, "Theoretical Improvements in Algorithmic Efficiency for
+Network Flow Problems", 1972, for the cut.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
@@ -60,7 +62,8 @@ def fewer_residuals(
     """
     jaxpr, values = rest.jaxpr, _Values(known, lost)
     asked = [values.one(atom) for atom in residuals]
-    if any(is_symbolic(size) for atom in asked for size in atom.aval.shape):
+    results = [var for eqn in known.eqns for var in eqn.outvars]
+    if any(is_symbolic(size) for atom in (*asked, *results) for size in atom.aval.shape):
         return list(residuals), rest
     again = values.making(asked, values.to_keep(asked))
     if not again and len(set(asked)) == len(asked):
@@ -185,13 +188,13 @@ def _sink_side(capacities: _Capacities) -> set[_Node]:
     """
     while True:
         before: dict[_Node, _Node] = {_SOURCE: _SOURCE}
-        waiting = [_SOURCE]
-        while waiting and _SINK not in before:
-            node = waiting.pop()
+        queue = deque([_SOURCE])
+        while queue and _SINK not in before:
+            node = queue.popleft()
             for other, left in capacities[node].items():
                 if left > 0 and other not in before:
                     before[other] = node
-                    waiting.append(other)
+                    queue.append(other)
         if _SINK not in before:
             break
         path = [_SINK]
