@@ -34,6 +34,7 @@ __all__ = [
     "Var",
     "eval_jaxpr",
     "jaxpr_as_fun",
+    "likeness",
     "names_in",
     "nesting",
     "program_names",
@@ -129,6 +130,28 @@ class Eqn:
         """Return this equation with the given parts replaced."""
         values = {name: parts.get(name, getattr(self, name)) for name in Eqn.__slots__}
         return Eqn(**values)
+
+
+def likeness(eqn: Eqn, operands: Sequence[Any]) -> Any:
+    """Return what is equal for equations that do the same with operands, or None.
+
+    Args:
+      eqn: the equation; None is for one that has effects, or a parameter that is a list or array.
+      operands: what stands for its operands; a literal is its number, NaN and -0.0 told apart.
+    """
+    if eqn.effects:
+        return None
+    key = (
+        eqn.primitive,
+        *[(repr(one.val), one.aval) if type(one) is Literal else one for one in operands],
+        # Zeros of both signs are equal, and their texts are not.
+        *[(name, repr(x) if isinstance(x, float) else x) for name, x in sorted(eqn.params.items())],
+    )
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
 
 
 @record()

@@ -21,7 +21,7 @@ from jxkernel._jaxlib import threads, version
 from jxkernel.config import long_chains, loop_unrolling
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.effects import TOKEN, has_ordered
-from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, nesting
+from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, likeness, nesting
 from jxkernel.lowering.chains import stored_values
 from jxkernel.lowering.dividing import is_divided
 from jxkernel.lowering.keys import made_keys
@@ -549,20 +549,11 @@ def _location(eqn: Eqn) -> Any:
 
 def _kind(eqn: Eqn, stored: AbstractSet[Var], transposed: AbstractSet[Any]) -> Any:
     """Return what is equal for equations that are lowered alike but for what they read, or None."""
-    if eqn.effects or not eqn.outvars:
+    does = likeness(eqn, [atom if type(atom) is Literal else atom.aval for atom in eqn.invars])
+    if does is None:
         return None
-    kind = (
-        eqn.primitive,
-        place_of(eqn.source),
-        *eqn.params.items(),
-        *[(repr(a.val), a.aval) if type(a) is Literal else a.aval for a in eqn.invars],
-        *[(var.aval, var in stored, var in transposed) for var in eqn.outvars],
-    )
-    try:
-        hash(kind)
-    except TypeError:  # a parameter is a list, or an array
-        return None
-    return kind
+    outs = [(var.aval, var in stored, var in transposed) for var in eqn.outvars]
+    return (does, place_of(eqn.source), *outs)
 
 
 def used_arguments(jaxpr: Jaxpr) -> list[bool]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from jxkernel import dtypes
 from jxkernel.core.dimensions import is_symbolic
-from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Literal, Var
+from jxkernel.core.jaxpr import Atom, ClosedJaxpr, Eqn, Jaxpr, Var, likeness
 
 __all__ = ["fewer_residuals"]
 
@@ -105,26 +105,14 @@ class _Values:
         first: dict[Any, list[Var]] = {}
         depths: dict[Atom, int] = {}
         for place, eqn in enumerate(known.eqns):
-            outvars = first.setdefault(self._key(eqn), eqn.outvars)
+            key = likeness(eqn, self.operands(eqn))
+            outvars = eqn.outvars if key is None else first.setdefault(key, eqn.outvars)
             self._equal.update(zip(eqn.outvars, outvars, strict=True))
             if outvars is eqn.outvars and outvars and outvars[0] in lost and _is_easy(eqn):
                 depth = 1 + max([depths.get(atom, 0) for atom in self.operands(eqn)], default=0)
                 if depth <= _DEEPEST:
                     (var,) = outvars
                     depths[var], self._easy[var], self._places[var] = depth, eqn, place
-
-    def _key(self, eqn: Eqn) -> Any:
-        """Return what is equal for equations of equal results."""
-        operands = [
-            (repr(atom.val), atom.aval) if type(atom) is Literal else atom
-            for atom in self.operands(eqn)
-        ]
-        key = (eqn.primitive, *operands, *sorted(eqn.params.items()))
-        try:
-            hash(key)
-        except TypeError:  # a parameter is a list, or an array
-            return id(eqn)
-        return id(eqn) if eqn.effects else key
 
     def one(self, atom: Atom) -> Atom:
         """Return the first of the values that are equal to a value."""

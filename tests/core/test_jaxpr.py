@@ -6,7 +6,7 @@ import pytest
 import jxkernel as jx
 from jxkernel import numpy as jnp
 from jxkernel.core.checking import check_jaxpr
-from jxkernel.core.jaxpr import Literal, Var, jaxpr_as_fun
+from jxkernel.core.jaxpr import Literal, Var, jaxpr_as_fun, likeness
 from jxkernel.core.printing import equation_text, jaxpr_text
 from jxkernel.errors import JaxprTypeError
 from jxkernel.lax import add, mul, sin
@@ -113,3 +113,19 @@ def test_a_closed_program_tells_its_variables_and_has_its_parts_replaced():
     other = closed.replace(consts=[np.zeros(3, "f")])
     assert jaxpr_as_fun(other)(jnp.ones(3))[0].tolist() == [1.0, 1.0, 1.0]
     assert closed.replace(jaxpr=inner.replace(eqns=inner.eqns)).consts == closed.consts
+
+
+def test_equations_are_alike_that_do_the_same():
+    def of(fun):
+        eqn = jx.make_jaxpr(fun)(1.0).eqns[0]
+        return likeness(eqn, eqn.invars[1:])
+
+    assert of(lambda x: mul(x, 0.5)) == of(lambda x: mul(x, 0.5))
+    assert of(lambda x: mul(x, 0.0)) != of(lambda x: mul(x, -0.0))
+    assert of(lambda x: mul(x, np.nan)) == of(lambda x: mul(x, np.nan))
+    assert of(lambda x: jx.debug.callback(print, x)) is None
+
+    eqn = jx.make_jaxpr(lambda x: mul(x, 2.0))(1.0).eqns[0]
+    zeros = [likeness(eqn.replace(params={"p": zero}), ()) for zero in (0.0, -0.0)]
+    assert zeros[0] != zeros[1]
+    assert likeness(eqn.replace(params={"p": []}), ()) is None

@@ -22,9 +22,9 @@ def stored_keys(fun, platform="cpu"):
 
 def draws(key, count, size=100):
     drawn = []
-    for _ in range(count):
+    for number in range(count):
         key, own = random.split(key)
-        drawn.append(random.uniform(own, (size,)))
+        drawn.append(random.uniform(own, (size + number,)))  # none is a copy of another
     return drawn
 
 
@@ -39,7 +39,7 @@ KEY = random.key(0)
 @pytest.mark.parametrize(
     ("fun", "stored"),
     [
-        (lambda key: draws(key, 4), 4),
+        (lambda key: draws(key, 5), 5),
         (lambda key: [random.uniform(own, (8,)) for own in random.split(key, 3)], 1),
         (lambda key: random.uniform(random.fold_in(key, 1), (8,)), 1),
         (lambda key: noise(random.fold_in(key, 1)), 1),

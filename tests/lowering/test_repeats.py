@@ -12,7 +12,7 @@ import jxkernel.numpy as jnp
 from jxkernel import export, lax, random
 from jxkernel.experimental.xla_metadata import set_xla_metadata
 from jxkernel.lowering import lower as lowering
-from jxkernel.sharding import NamedSharding, PartitionSpec
+from tests.many_devices import over
 
 LAYERS = 12
 RANDOM = np.random.default_rng(0)
@@ -190,12 +190,30 @@ def test_loops_and_branches_hold_layers_too() -> None:
     np.testing.assert_allclose(jx.jit(f)(X, list(WEIGHTS)), expected, 1e-4, 1e-5)
 
 
-def test_programs_over_meshes_are_written_out() -> None:
-    mesh = jx.make_mesh((1,), ("x",), devices=jx.devices()[:1])
-    held = jx.device_put(X, NamedSharding(mesh, PartitionSpec("x")))
-    text, called = texts(network, held, list(WEIGHTS))
-    assert not called or text.count("stablehlo.dot_general") == 1
-    np.testing.assert_allclose(jx.jit(network)(held, list(WEIGHTS)), network(X, WEIGHTS), 1e-4)
+def test_programs_over_meshes_are_written_out(mesh: Any) -> None:
+    held = jx.device_put(X, over(mesh, "x"))
+    text, _ = texts(network, held, list(WEIGHTS))
+    assert "call @layer" not in text
+    assert text.count("stablehlo.dot_general") == LAYERS
+    result = jx.jit(network)(held, list(WEIGHTS))
+    np.testing.assert_allclose(result, network(X, WEIGHTS), 1e-4, 1e-5)
+
+
+def test_callbacks_without_effects_are_called_at_each_layer() -> None:
+    seen: list[Any] = []
+
+    def twice(x: Any) -> Any:
+        seen.append(x)
+        return np.asarray(x) * 2
+
+    def f(x: Any, weights: Any) -> Any:
+        kind = jx.ShapeDtypeStruct(X.shape, X.dtype)
+        for w in weights:
+            x = jx.pure_callback(twice, kind, layer(x, w)) / 2
+        return x
+
+    np.testing.assert_allclose(jx.jit(f)(X, list(WEIGHTS)), network(X, WEIGHTS), 1e-4, 1e-5)
+    assert len(seen) == LAYERS
 
 
 def test_exported_programs_are_written_out() -> None:
