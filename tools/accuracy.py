@@ -78,6 +78,7 @@ FUNCTIONS = (
     Function("sinh", np.sinh, rising=1, parity=-1),
     Function("arctan2", np.arctan2, operands=2),
     Function("power", np.power, operands=2),
+    Function("fmod", np.fmod, operands=2),
 )
 
 

@@ -54,6 +54,22 @@ def test_values_and_rules(name):
     check_all(function, [arg], reference=reference)
 
 
+FEW = np.zeros((128, 256), bool)
+FEW[5, 7] = True
+HALF = np.arange(128 * 256).reshape(128, 256) < 5000
+
+
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 1)], ids=str)
+def test_large_arrays_of_booleans_are_reduced_as_bytes(axes):
+    some, every = (jx.jit(lambda x, f=f: f(x, axes)) for f in (reduce_or, reduce_and))
+    assert "stablehlo.maximum" in some.lower(FEW).as_text()
+    assert "stablehlo.or" in some.lower(FEW[:4]).as_text()
+    for x in (FEW, ~FEW, HALF, ~HALF):
+        assert some(x).dtype == every(x).dtype == bool
+        np.testing.assert_array_equal(some(x), x.any(axes))
+        np.testing.assert_array_equal(every(x), x.all(axes))
+
+
 NAN = np.array([[1, np.nan, 3, np.nan], [-np.inf, 2, 2, np.inf]], np.float32)
 
 

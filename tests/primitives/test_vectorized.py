@@ -114,6 +114,18 @@ def test_power_takes_integer_exponents() -> None:
     np.testing.assert_allclose(result, x.astype(np.float64) ** y, rtol=1e-6)
 
 
+def test_remainders_are_exact() -> None:
+    drawn, other = next(pairs(1, chunk=1 << 16))
+    small = np.random.default_rng(2).integers(0, 1 << 24, 1 << 16).astype(np.int32).view(np.float32)
+    for x, y in ((drawn, other), (drawn, small), (small, small[::-1]), (small, other)):
+        with np.errstate(invalid="ignore"):
+            wanted = np.fmod(x, y)
+        result = np.asarray(jx.jit(lax.rem)(x, y))
+        np.testing.assert_array_equal(np.isnan(result), np.isnan(wanted))
+        same = result.view(np.int32) == wanted.view(np.int32)
+        assert (same | np.isnan(wanted)).all()
+
+
 def test_operands_are_broadcast() -> None:
     x = jnp.linspace(0.5, 2, LEAST_SIZE)
     np.testing.assert_allclose(lax.atan2(x, jnp.float32(1.0)), np.arctan(x), rtol=1e-6)

@@ -25,6 +25,7 @@ from jxkernel.primitives.elementwise.families import (
     ZERO_DERIVATIVE,
     bind_binary,
     broadcast_values,
+    lower_by_name,
     nary,
     transpose_of_terms,
     type_numbers,
@@ -32,6 +33,7 @@ from jxkernel.primitives.elementwise.families import (
 )
 from jxkernel.primitives.elementwise.rounding import ceil, floor
 from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.elementwise.vectorized import remainder, vectorized
 from jxkernel.primitives.reference import untyped_numpy
 from jxkernel.primitives.sharding import rules
 from jxkernel.runtime import ArrayLike
@@ -291,10 +293,20 @@ def _whole_quotient(x: Any, y: Any) -> Any:
     return select(lt(quotient, 0), ceil(quotient), floor(quotient))
 
 
+_rem_by_name = lower_by_name("stablehlo.remainder")
+_rem_by_formula = vectorized(remainder, _rem_by_name)
+
+
+def _rem_lower(context: Any, x: Any, y: Any) -> Any:
+    # Devices of a mesh would have to agree on every turn of the formula's loop.
+    lower = _rem_by_name if context.module.partitioned else _rem_by_formula
+    return lower(context, x, y)
+
+
 rem_p = nary(
     "rem",
     (REAL, REAL),
-    lower="stablehlo.remainder",
+    lower=_rem_lower,
     reference=_rem_reference,
     jvp=(lambda t, x, y, z: t, lambda t, x, y, z: neg(mul(t, _whole_quotient(x, y)))),
 )
@@ -312,7 +324,7 @@ def rem(x: ArrayLike, y: ArrayLike) -> Any:
       ShapeMismatchError: the shapes differ.
 
     Integers: x where y is zero.  The derivative with respect to y is minus the quotient rounded
-    toward zero.  StableHLO ``remainder``.
+    toward zero.  StableHLO ``remainder``; of large arrays on CPU, a formula that is exact as well.
 
     >>> from jxkernel import lax, numpy as jnp
     >>> lax.rem(jnp.array([8, -8]), 3).tolist()

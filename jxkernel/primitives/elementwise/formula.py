@@ -17,7 +17,7 @@ from jxkernel.primitives.elementwise.families import broadcast_values
 
 __all__ = ["Formula", "Scope", "epsilon", "evaluate", "formula_rule"]
 
-_BOOL = np.dtype(np.bool_)
+_BOOL, _BYTE = np.dtype(np.bool_), np.dtype(np.uint8)
 _PAIRS = ((np.float32, np.int32), (np.float64, np.int64))
 _OF_BITS = {np.dtype(a): np.dtype(b) for pair in _PAIRS for a, b in (pair, pair[::-1])}
 _Operand: TypeAlias = "Formula | float"
@@ -250,21 +250,23 @@ class Scope:
             self.builder = outer
 
     def _any(self, builder: hlo.Builder, flags: Formula) -> Any:
-        """Append the disjunction of all elements."""
+        """Append the disjunction of all elements: the greatest byte, for which XLA has vectors."""
         if not self.shape:
             return flags.value
-        flag = hlo.tensor_type((), _BOOL)
+        byte, flag = hlo.tensor_type((), _BYTE), hlo.tensor_type((), _BOOL)
+        kind = hlo.tensor_type(self.shape, _BYTE)
+        numbers = builder.value("stablehlo.convert", kind, (flags.value,))
         axes = hlo.dense_i64_array(tuple(range(len(self.shape))))
-        start = builder.constant(False, _BOOL)
+        start = builder.constant(0, _BYTE)
         reduce = builder.op(
-            "stablehlo.reduce", (flag,), (flags.value, start), {"dimensions": axes}, regions=1
+            "stablehlo.reduce", (byte,), (numbers, start), {"dimensions": axes}, regions=1
         )
 
-        def either(inner: hlo.Builder, a: Any, b: Any) -> tuple[Any]:
-            return (inner.value("stablehlo.or", flag, (a, b)),)
+        def greater(inner: hlo.Builder, a: Any, b: Any) -> tuple[Any]:
+            return (inner.value("stablehlo.maximum", byte, (a, b)),)
 
-        builder.region(reduce, 0, (flag, flag), either)
-        return reduce.result
+        builder.region(reduce, 0, (byte, byte), greater)
+        return builder.value("stablehlo.convert", flag, (reduce.result,))
 
 
 _Function: TypeAlias = Callable[[Formula, Formula], Formula] | Callable[..., Formula]

@@ -28,6 +28,7 @@ __all__ = [
     "inverse_sine",
     "point_angle",
     "power",
+    "remainder",
     "sine",
     "tangent",
     "vectorized",
@@ -374,3 +375,53 @@ def hyperbolic_sine(x: Formula) -> Formula:
     near = wide * (wide * wide).polynomial(_SINH)
     value = _with_sign((wide < 0.5).where(near, far, far).convert(_F32), x)
     return _tiny(x).where(x, value, x)
+
+
+# ---------------------------------------------------------------- remainders
+
+_QUOTIENT_BITS = 29
+"""So many times the 24 bits of a float32 are the 53 of a float64: the product is exact."""
+
+_QUOTIENT_MASK = -(1 << (53 - _QUOTIENT_BITS))
+_STEPS = 10
+"""The quotient of two float32 numbers is less than 2^277, and a step takes 28 bits off at least."""
+
+
+def remainder(x: Formula, y: Formula) -> Formula:
+    """Return what is left of x / y with the sign of x: exact, also of denormal numbers.
+
+    By long division, of which a step takes the first 29 bits of the quotient, rounded toward zero.
+    They are those of the quotient in float64: that of numbers of 24 bits is no nearer than 2^-24 of
+    a step to the next, unless it is that.  One step is enough for quotients below 2^29 of normal
+    numbers.  The others are done in a loop, which mostly ends before its first turn: the rest of
+    one that wants a turn has its sign bit set.
+    """
+    size, divisor = x.bits() & _MAGNITUDE, y.bits() & _MAGNITUDE
+    left = _one_step(size.bits().convert(_F64), divisor.bits().convert(_F64))
+    rest = left.convert(_F32).bits()
+    normal = (left.equals(0.0) | (left >= 2.0**-126)) & (size.equals(0) | (size >= _LEAST_NORMAL))
+    numbers = (size < _INFINITY) & (divisor > 0) & (divisor <= _INFINITY)
+    more = numbers & ~(normal & (rest < divisor))
+    rest = more.where(size | _SIGN, rest, rest)
+    rest = x.scope.loop(_wants_a_turn, _turn, [rest, divisor], _STEPS)[0]
+    return (rest | (x.bits() & _SIGN)).bits()
+
+
+def _one_step(x: Formula, y: Formula) -> Formula:
+    """Return x less the greatest multiple of y that has 29 bits, for float64 numbers >= 0."""
+    return x - ((x / y).bits() & _QUOTIENT_MASK).bits().floor() * y
+
+
+def _wants_a_turn(rest: Formula, divisor: Formula) -> Formula:
+    return rest < 0
+
+
+def _turn(rest: Formula, divisor: Formula) -> list[Formula]:
+    """Take a step, also of denormal numbers and with an infinite divisor, from bits to bits."""
+    by = _wide_magnitude(divisor.bits())
+    left = _one_step(_wide_magnitude(rest.bits()), by.equals(inf).where(2.0**200, by, by))
+    small = (left * 2.0**149).convert(_I32)
+    rest = (left < 2.0**-126).where(small, left.convert(_F32).bits(), small)
+    more = rest >= divisor
+    # Were the divisor the same in all turns, XLA would store what is made of it before the first.
+    return [more.where(rest | _SIGN, rest, rest), more.where(divisor, 0, divisor)]

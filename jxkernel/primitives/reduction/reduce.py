@@ -14,6 +14,7 @@ from jxkernel import dtypes, hlo
 from jxkernel._lazy import late_function
 from jxkernel.config import allow_f16_reductions
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
+from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.core.zeros import typed_scalar, zero_jvp, zero_scalar
 from jxkernel.dtypes import DType, DTypeLike
@@ -378,19 +379,62 @@ def _reduced_in_front(x: Any, axes: tuple[int, ...]) -> Any:
 # ---------------------------------------------------------------- reduce_and, _or, _xor
 
 
-def _logical(name: str, operation: str, start: int, reference: Any) -> Primitive:
+_LEAST_BYTES, _LEAST_ROW = 1 << 14, 64
+"""From so many booleans on, and in rows of so many, XLA reduces bytes faster on CPU."""
+
+
+def _are_bytes(context: Any, aval: ShapedArray, axes: tuple[int, ...]) -> bool:
+    """Whether booleans are to be reduced as bytes, for which XLA has vector instructions.
+
+    Of short rows, and down a few columns, it has none.
+    """
+    shape = aval.shape
+    if aval.dtype != np.bool_ or context.module.platform != "cpu" or any(map(is_symbolic, shape)):
+        return False
+    kept = [axis not in axes for axis in range(len(shape))]
+    row = 1
+    for axis in reversed(range(len(shape))):
+        if kept[axis] != kept[-1]:
+            break
+        row *= shape[axis]
+    return row >= _LEAST_ROW and np.prod(shape) >= _LEAST_BYTES
+
+
+def _logical(
+    name: str, operation: str, start: int, reference: Any, of_bytes: str | None = None
+) -> Primitive:
+    """Return a bitwise reduction.
+
+    Args:
+      name: the primitive's name.
+      operation: the StableHLO name of the binary operation.
+      start: its neutral element: 0, or -1 for all bits.
+      reference: the NumPy function that defines its values.
+      of_bytes: the operation that does the same to bytes which are 0 or 1, if there is one.
+    """
+
     def lower(context: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-        dtype = context.avals_in[0].dtype
+        aval = context.avals_in[0]
+        if of_bytes is not None and _are_bytes(context, aval, axes):
+            return lower_reduction(context, x, axes, of_bytes, -start, np.dtype(np.uint8))
         # -1 converted to any whole-number dtype has all bits set.
-        neutral = np.asarray(start).astype(dtype) if start else 0
+        neutral = np.asarray(start).astype(aval.dtype) if start else 0
         return lower_reduction(context, x, axes, operation, neutral)
 
     primitive = _reduction(name, (np.integer, np.bool_), lower, reference, strong=True)
     return primitive.define(jvp=zero_jvp(primitive))
 
 
-reduce_and_p = _logical("reduce_and", "stablehlo.and", -1, _along(untyped_numpy.bitwise_and.reduce))
-reduce_or_p = _logical("reduce_or", "stablehlo.or", 0, _along(untyped_numpy.bitwise_or.reduce))
+reduce_and_p = _logical(
+    "reduce_and",
+    "stablehlo.and",
+    -1,
+    _along(untyped_numpy.bitwise_and.reduce),
+    "stablehlo.minimum",
+)
+reduce_or_p = _logical(
+    "reduce_or", "stablehlo.or", 0, _along(untyped_numpy.bitwise_or.reduce), "stablehlo.maximum"
+)
 reduce_xor_p = _logical("reduce_xor", "stablehlo.xor", 0, _along(untyped_numpy.bitwise_xor.reduce))
 
 
