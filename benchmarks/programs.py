@@ -171,6 +171,37 @@ def _hessian(library: Library) -> Work:
     return Work(lambda: curvature(x))
 
 
+def _heat(library: Library) -> Work:
+    """Warmth that spreads on a grid, step by step."""
+    jnp, random = library.numpy, np.random.default_rng(0)
+    grid = _normal(library, random, (1000, 1000))
+
+    @library.api.jit
+    def later(u: Any) -> Any:
+        def step(_: Any, u: Any) -> Any:
+            around = [jnp.roll(u, shift, axis) for axis in (0, 1) for shift in (1, -1)]
+            return u + 0.1 * (sum(around) - 4 * u)
+
+        return library.lax.fori_loop(0, 50, step, u)
+
+    return Work(lambda: later(grid))
+
+
+def _walkers(library: Library) -> Work:
+    """Walkers that are drawn to 0 and pushed about: a stochastic differential equation."""
+    random = library.api.random
+    key, start = random.key(0), library.array(np.zeros(100_000, np.float32))
+
+    @library.api.jit
+    def later(key: Any, x: Any) -> Any:
+        def step(x: Any, key: Any) -> tuple[Any, None]:
+            return x - 0.01 * x + 0.1 * random.normal(key, x.shape), None
+
+        return library.lax.scan(step, x, random.split(key, 50))[0]
+
+    return Work(lambda: later(key, start))
+
+
 METRICS = (
     Metric("SELU on a million floats", 1.05, _selu),
     Metric("digits training step (64-128-10, batch 1,797)", 1.05, _digits_step),
@@ -179,6 +210,8 @@ METRICS = (
     Metric("transformer block, value and gradient", 1.05, _attention),
     Metric("Hamiltonian Monte Carlo, 20 leapfrog steps", 1.05, _hamiltonian),
     Metric("Hessian of 64 variables", 1.05, _hessian),
+    Metric("heat on a grid of 1,000 x 1,000, 50 steps", 1.05, _heat),
+    Metric("random walks of 100,000, 50 steps", 1.05, _walkers),
     Metric("eager gradient of the digits network, batch 32", 0.50, _eager_gradient),
     Metric("eager descent, three steps, batch 32", 0.60, _eager_descent),
 )

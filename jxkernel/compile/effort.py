@@ -15,6 +15,7 @@ __all__ = [
     "apply_options",
     "listed_options",
     "without_dividing",
+    "without_kernel_loops",
     "without_unrolling",
 ]
 
@@ -95,6 +96,11 @@ def without_dividing(options: Any) -> Any:
     A flag would replace the passes that ``XLA_FLAGS`` leaves out; this is one more.
     """
     return _with(options, _PASS_LEFT_OUT, b"cpu-parallel-task-assigner")
+
+
+def without_kernel_loops(options: Any) -> Any:
+    """Return compile options by which XLA makes no kernel of a whole loop."""
+    return _with(options, _PASS_LEFT_OUT, b"small-while-loop-hoisting")
 
 
 def _with(options: Any, place: Sequence[int], added: bytes) -> Any:

@@ -74,6 +74,7 @@ __all__ = [
     "compile_lowered",
     "compiled_once",
     "executable_for",
+    "has_kernel_loops",
     "has_loops_divided",
     "has_loops_unrolled",
     "lowered_for",
@@ -92,6 +93,7 @@ _EXTRA_OPTIONS = "xla_backend_extra_options"
 sha256 = late_function("hashlib", "sha256")
 apply_options = late_function("jxkernel.compile.effort", "apply_options")
 without_dividing = late_function("jxkernel.compile.effort", "without_dividing")
+without_kernel_loops = late_function("jxkernel.compile.effort", "without_kernel_loops")
 without_unrolling = late_function("jxkernel.compile.effort", "without_unrolling")
 Future = late_function("concurrent.futures", "Future")
 
@@ -512,6 +514,11 @@ def has_loops_divided(lowered: LoweredProgram, options: Sequence[tuple[str, Any]
     return bool(lowered.divided or options)
 
 
+def has_kernel_loops(lowered: LoweredProgram, options: Sequence[tuple[str, Any]]) -> bool:
+    """Whether XLA makes one kernel of a program's loops; it does where the user gave options."""
+    return bool(lowered.kernel_loops or options)
+
+
 def _options(
     lowered: LoweredProgram, target: Any, compiler_options: Sequence[tuple[str, Any]]
 ) -> Any:
@@ -521,6 +528,8 @@ def _options(
         options = without_unrolling(options)
     if not has_loops_divided(lowered, compiler_options):
         options = without_dividing(options)
+    if not has_kernel_loops(lowered, compiler_options):
+        options = without_kernel_loops(options)
     return options
 
 
@@ -654,6 +663,7 @@ def lowered_for(
             stored=lowered.stored,
             unrolled=has_loops_unrolled(lowered, compiler_options),
             divided=has_loops_divided(lowered, compiler_options),
+            kernel_loops=has_kernel_loops(lowered, compiler_options),
         )
     warn_of_unusable(lowered, closed.in_avals, names)
     return lowered

@@ -182,7 +182,8 @@ class Lowered(Event):
     """A jaxpr became a StableHLO module of ``ops`` operations.
 
     Where long chains are cut, ``stored`` values are kept in memory.  LLVM unrolls its loops, or
-    not (``unrolled``); XLA divides them among the cores of the CPU, or not (``divided``).
+    not (``unrolled``); XLA divides them among the cores of the CPU, or not (``divided``), and makes
+    one kernel of a loop that the program has, or not (``kernel_loops``).
     """
 
     fun: str
@@ -191,6 +192,7 @@ class Lowered(Event):
     stored: int = 0
     unrolled: bool = True
     divided: bool = True
+    kernel_loops: bool = True
 
 
 @record(kw_only=True)

@@ -20,7 +20,7 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
 from jxkernel.lowering.unrolling import HOLDERS, LONG_FORMULAS, LOOPS
 
-__all__ = ["is_divided"]
+__all__ = ["ALONE", "Division", "division", "is_divided", "turns_of"]
 
 are_short_rows = late_function("jxkernel.primitives.shape.short_rows", "are_short_rows")
 
@@ -39,7 +39,7 @@ _WRITTEN_OUT = 40
 _ASKING = 0.75
 """What asking adds to an element in each equation, in nanoseconds."""
 
-_ALONE = {
+ALONE = {
     **dict.fromkeys(("acos", "asin", "cbrt", "cosh", "sinh"), 2.0),
     **dict.fromkeys(("acosh", "asinh", "atanh", "bessel_i0e", "bessel_i1e", "erf_inv"), 3.0),
     **dict.fromkeys(("atan2", "cos", "pow", "sin", "tan", "threefry2x32"), 4.0),
@@ -84,7 +84,7 @@ _TURNS = 100
 """How often a loop is thought to turn whose number of turns is not known."""
 
 
-class _Division(NamedTuple):
+class Division(NamedTuple):
     """How XLA divides an array.
 
     Attributes:
@@ -134,8 +134,8 @@ def is_divided(jaxpr: Jaxpr, cores: int, *, unrolled: bool = True) -> bool:
 def _is_uneven(jaxpr: Jaxpr, cores: int) -> bool:
     """Whether some array has uneven halves: in most programs none has."""
     shapes = {eqn.outvars[0].aval.shape for eqn in jaxpr.eqns if eqn.outvars}
-    divisions = [_division(shape, cores) for shape in shapes]
-    return any(division.row for division in divisions if division) or any(
+    divisions = [division(shape, cores) for shape in shapes]
+    return any(found.row for found in divisions if found) or any(
         closed.remember(_is_uneven_inside, cores)
         for eqn in jaxpr.eqns
         if eqn.primitive.name in HOLDERS
@@ -154,7 +154,7 @@ def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
     for eqn in jaxpr.eqns:
         name = eqn.primitive.name
         if name in HOLDERS:
-            turns = _turns(eqn)
+            turns = turns_of(eqn)
             for closed in subjaxprs(eqn.params):
                 inside = closed.remember(_effects_inside, cores, unrolled)
                 lost += turns * inside.lost
@@ -163,14 +163,14 @@ def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
                 asks, looks_up = asks or inside.asks, looks_up or inside.looks_up
             continue
         for var in eqn.outvars[:1]:
-            division = _division(var.aval.shape, cores)
-            if division is None:
+            found = division(var.aval.shape, cores)
+            if found is None:
                 continue
-            elements, pieces, row = division
+            elements, pieces, row = found
             is_even = not 0 < row <= (_WRITTEN_OUT if unrolled else _SHORT_ROW)
-            is_long = cores > 2 and name in _ALONE
+            is_long = cores > 2 and name in ALONE
             if is_even or is_long or name in _NO_VECTORS:
-                gained += elements * _ALONE.get(name, 0.0) * (1 - 1 / pieces)
+                gained += elements * ALONE.get(name, 0.0) * (1 - 1 / pieces)
             elif name == "gather" or (name == "rem" and var.aval.dtype.kind == "f"):
                 looks_up = True
             elif eqn.primitive.element_work or name in _LOOPS_TOO or _is_by_columns(eqn):
@@ -185,7 +185,7 @@ def _effects_inside(closed: ClosedJaxpr, cores: int, unrolled: bool) -> _Effects
     return _effects(closed.jaxpr, cores, unrolled)
 
 
-def _turns(eqn: Eqn) -> int:
+def turns_of(eqn: Eqn) -> int:
     """Return how often the programs of an equation run."""
     if eqn.primitive.name not in LOOPS:
         return 1
@@ -208,7 +208,7 @@ def _is_by_columns(eqn: Eqn) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _division(shape: tuple[int, ...], cores: int) -> _Division | None:
+def division(shape: tuple[int, ...], cores: int) -> Division | None:
     """Return how XLA divides arrays of a shape, of numbers of 32 bits; None if it does not.
 
     How many pieces there are depends on whether a loop computes for longer than it reads, which is
@@ -224,4 +224,4 @@ def _division(shape: tuple[int, ...], cores: int) -> _Division | None:
         return None
     rows = next(size for size in shape if size > 1)
     is_uneven = rows % 2 == 1 and 2 in (reading, computing)
-    return _Division(elements, pieces, elements // rows if is_uneven else 0)
+    return Division(elements, pieces, elements // rows if is_uneven else 0)

@@ -24,6 +24,7 @@ from jxkernel.core.effects import TOKEN, has_ordered
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, Literal, Var, likeness, nesting
 from jxkernel.lowering.chains import stored_values
 from jxkernel.lowering.dividing import is_divided
+from jxkernel.lowering.kernel_loops import has_kernel_loops
 from jxkernel.lowering.keys import made_keys
 from jxkernel.lowering.partitioning import Meshes, Partitioning, partitioned_signature
 from jxkernel.lowering.program import LoweredProgram
@@ -627,8 +628,6 @@ def lower_program(
     if effects:
         outs.append(context.token if ordered else context.constant(0, TOKEN.dtype))
     function.returns(outs)
-    unrolled = _is_unrolled(jaxpr, platform, whole=partitioning is None)
-    divided = platform != "cpu" or partitioning is not None
     return LoweredProgram(
         state.builder.module,
         name,
@@ -639,8 +638,7 @@ def lower_program(
         takes_token=ordered,
         gives_token=effects,
         stored=state.stored,
-        unrolled=unrolled,
-        divided=divided or is_divided(jaxpr, threads(), unrolled=unrolled),
+        **_about_loops(jaxpr, platform, whole=partitioning is None),
         partitions=tuple(state.partitions),
     )
 
@@ -665,12 +663,15 @@ def lower_piece(closed: ClosedJaxpr, *, name: str, platform: str, mesh: Any) -> 
     return module.operation.get_asm(binary=True)
 
 
-def _is_unrolled(jaxpr: Jaxpr, platform: str, *, whole: bool) -> bool:
-    """Whether LLVM is to unroll a program's loops: what it reads of types holds on one device."""
+def _about_loops(jaxpr: Jaxpr, platform: str, *, whole: bool) -> dict[str, bool]:
+    """Return what is told of loops to XLA for CPUs: what types say of sizes holds on one device."""
     wanted = loop_unrolling.value
-    if platform != "cpu" or wanted == "on":
-        return True
-    return wanted == "auto" and not (whole and not is_unrolled(jaxpr))
+    if platform != "cpu" or not whole:
+        return {"unrolled": platform != "cpu" or wanted != "off"}
+    unrolled = wanted == "on" or (wanted == "auto" and is_unrolled(jaxpr))
+    divided = is_divided(jaxpr, threads(), unrolled=unrolled)
+    kernel_loops = not divided or has_kernel_loops(jaxpr, threads())
+    return {"unrolled": unrolled, "divided": divided, "kernel_loops": kernel_loops}
 
 
 def _as_asked(context: Any, value: Any, aval: ShapedArray, sharding: NamedSharding | None) -> Any:

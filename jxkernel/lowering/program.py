@@ -29,6 +29,7 @@ class LoweredProgram:
       partitions: what XLA asks of this process while it compiles the module.
       unrolled: whether LLVM is to unroll its loops, unless the user's options say otherwise.
       divided: whether XLA is to divide its loops among cores, unless they say otherwise.
+      kernel_loops: whether XLA may make one kernel, for one core, of a loop that the program has.
     """
 
     module: Any
@@ -43,6 +44,7 @@ class LoweredProgram:
     partitions: tuple[Any, ...] = ()
     unrolled: bool = True
     divided: bool = True
+    kernel_loops: bool = True
 
     def text(self, *, locations: bool = False) -> str:
         """Return the module as StableHLO text."""

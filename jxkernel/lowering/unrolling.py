@@ -20,14 +20,21 @@ from jxkernel import dtypes
 from jxkernel._lazy import late_function
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
 
-__all__ = ["HOLDERS", "LONG_FORMULAS", "LOOPS", "is_unrolled"]
+__all__ = [
+    "HOLDERS",
+    "IN_LIBRARY",
+    "LIBRARY_FROM",
+    "LONG_FORMULAS",
+    "LOOPS",
+    "is_unrolled",
+]
 
 window_of = late_function("jxkernel.primitives.conv.reduce_window", "window_of")
 
-_LIBRARY_FROM = 4096
+LIBRARY_FROM = 4096
 """From so many elements on XLA has a library reduce floats, and LLVM sees no loop."""
 
-_IN_LIBRARY = (np.dtype(np.float32), np.dtype(dtypes.bfloat16))
+IN_LIBRARY = (np.dtype(np.float32), np.dtype(dtypes.bfloat16))
 """What the library sums, in rows of any length."""
 
 _SHORT = 16
@@ -192,8 +199,8 @@ def _is_by_rows(eqn: Eqn) -> bool:
 
 def _is_summed_by_library(eqn: Eqn) -> bool:
     operand = eqn.invars[0].aval
-    large = prod(operand.shape) >= _LIBRARY_FROM
-    return large and eqn.primitive.name == "reduce_sum" and operand.dtype in _IN_LIBRARY
+    large = prod(operand.shape) >= LIBRARY_FROM
+    return large and eqn.primitive.name == "reduce_sum" and operand.dtype in IN_LIBRARY
 
 
 def _is_written_out(eqn: Eqn) -> bool:
@@ -201,7 +208,7 @@ def _is_written_out(eqn: Eqn) -> bool:
     shape = eqn.invars[0].aval.shape
     name = eqn.primitive.name
     if name in _REDUCTIONS:
-        return prod(shape) < _LIBRARY_FROM and _reduced(eqn) >= _SHORT
+        return prod(shape) < LIBRARY_FROM and _reduced(eqn) >= _SHORT
     return name in LONG_FORMULAS and _row(shape) in _SHORT_ROWS
 
 

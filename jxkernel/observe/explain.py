@@ -66,6 +66,7 @@ class LedgerRow:
       stored: how many values are kept in memory where long chains are cut.
       unrolled: whether LLVM unrolls its loops.
       divided: whether XLA divides its loops among cores.
+      kernel_loops: whether XLA makes one kernel of a loop that the program has.
       error: what ended it early, or None.
       total_ns: all of these times, of this and all earlier rows.
       storm: a warning when the function keeps being built again; empty otherwise.
@@ -90,6 +91,7 @@ class LedgerRow:
     stored: int = 0
     unrolled: bool = True
     divided: bool = True
+    kernel_loops: bool = True
     error: str | None = None
     total_ns: int = 0
     storm: str = ""
@@ -126,7 +128,8 @@ class LedgerRow:
         """What was chosen for the program."""
         stored = (stored_text(self.stored),) if self.stored else ()
         left = () if self.unrolled else (_LEFT_AS_THEY_ARE,)
-        return stored + left + (() if self.divided else (_ON_ONE_CORE,))
+        shared = () if self.kernel_loops else (_LOOPS_ARE_SHARED,)
+        return stored + left + (() if self.divided else (_ON_ONE_CORE,)) + shared
 
     def is_avoidable(self) -> bool:
         """Whether it was built for another reason than being the first call."""
@@ -217,6 +220,11 @@ def stored_text(count: int) -> str:
 _LEFT_AS_THEY_ARE = (
     "LLVM leaves its loops as they are, which compiles sooner and runs as fast; "
     "jax_loop_unrolling='on' has them unrolled"
+)
+
+_LOOPS_ARE_SHARED = (
+    "the cores share what a turn of its loops computes; XLA by itself would have one core do it, "
+    "and compile sooner"
 )
 
 _ON_ONE_CORE = (
@@ -314,6 +322,7 @@ def _extended(row: LedgerRow, record: Record) -> LedgerRow:
                 stored=event.stored,
                 unrolled=event.unrolled,
                 divided=event.divided,
+                kernel_loops=event.kernel_loops,
                 error=error,
             )
         case Compiled():

@@ -40,6 +40,7 @@ export interface Lowered extends Event {
   stored: number;
   unrolled: boolean;
   divided: boolean;
+  kernel_loops: boolean;
 }
 
 /** XLA made an executable, or one was loaded from the disk cache (`from_disk`). */
@@ -471,6 +472,7 @@ export interface LedgerRow {
   stored: number;
   unrolled: boolean;
   divided: boolean;
+  kernel_loops: boolean;
   error: string | null;
   total_ns: number;
   storm: string;
@@ -966,8 +968,8 @@ export const SHAPES: Readonly<Record<string, unknown>> = {
   LanePayload: {"name": "string", "kind": "string", "count": "number", "slices": ["SlicePayload"]},
   LedgerAnswer: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "token": "string", "outside": "LedgerTotal", "by_cell": ["LedgerTotal"], "by_site": ["LedgerTotal"], "by_function": ["LedgerTotal"], "cells": {"values": "string"}, "text": "string"},
   LedgerPayload: {"rows": ["LedgerRowPayload"], "left_out": "number", "dropped": "number", "timeline": "BuildTimeline", "token": "string"},
-  LedgerRow: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "stored": "number", "unrolled": "boolean", "divided": "boolean", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string"},
-  LedgerRowPayload: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "stored": "number", "unrolled": "boolean", "divided": "boolean", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string", "why": "string", "fix": "string", "cost_ns": "number"},
+  LedgerRow: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "stored": "number", "unrolled": "boolean", "divided": "boolean", "kernel_loops": "boolean", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string"},
+  LedgerRowPayload: {"number": "number", "when": "number", "cell": {"either": ["string", "null"]}, "fun": "string", "function_id": "number", "cache": {"either": [{"is": ["trace", "memory", "disk"]}, "null"]}, "reasons": ["Reason"], "eqns": {"either": ["number", "null"]}, "trace_ns": "number", "lower_ns": "number", "compile_ns": "number", "from_disk": "boolean", "disk": {"is": ["", "hit", "miss"]}, "saved_ns": "number", "site": "string", "slow": "string", "stored": "number", "unrolled": "boolean", "divided": "boolean", "kernel_loops": "boolean", "error": {"either": ["string", "null"]}, "total_ns": "number", "storm": "string", "why": "string", "fix": "string", "cost_ns": "number"},
   LedgerTotal: {"label": "string", "builds": "number", "traces": "number", "compiles": "number", "from_disk": "number", "avoidable": "number", "cost_ns": "number"},
   LineCostPayload: {"file": "string", "line": "number", "flops": "number", "bytes": "number", "device_ns": "number"},
   LineCostsAnswer: {"lines": ["LineCostPayload"]},

@@ -12,7 +12,7 @@ function build(number: number, more: Partial<LedgerRowPayload> = {}): LedgerRowP
   const times = { trace_ns: 1e6, lower_ns: 2e6, compile_ns: 7e6, total_ns: 1e7, cost_ns: 1e7 };
   const cell = { cell: 'In[1]', fun: 'f', function_id: 1, site: 'Cell In[1], line 1' };
   const disk = { from_disk: false, disk: '' as const, saved_ns: 0 };
-  const rest = { cache: 'trace' as const, reasons: [], eqns: 3, slow: '', stored: 0, unrolled: true, divided: true };
+  const rest = { cache: 'trace' as const, reasons: [], eqns: 3, slow: '', stored: 0, unrolled: true, divided: true, kernel_loops: true };
   const ends = { error: null, storm: '' };
   return { number, when: 1e9 + number, ...times, ...cell, ...disk, ...rest, ...ends, why: '', fix: '', ...more };
 }
@@ -138,6 +138,7 @@ const row: LedgerRowPayload = {
   stored: 0,
   unrolled: true,
   divided: true,
+  kernel_loops: true,
   error: null,
   total_ns: 0,
   storm: '',

@@ -166,6 +166,6 @@ def test_the_ledger_tells_that_loops_run_on_one_core():
 
 
 def test_the_rule_names_primitives_that_exist() -> None:
-    named = (dividing._ALONE, dividing._NO_VECTORS, dividing._BY_TILES, dividing._LOOPS_TOO)
+    named = (dividing.ALONE, dividing._NO_VECTORS, dividing._BY_TILES, dividing._LOOPS_TOO)
     names = frozenset().union(*named)
     assert not [name for name in names if name not in Primitive.registry]

@@ -6,6 +6,7 @@ respectively of this module.
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -397,7 +398,7 @@ def _are_bytes(context: Any, aval: ShapedArray, axes: tuple[int, ...]) -> bool:
         if kept[axis] != kept[-1]:
             break
         row *= shape[axis]
-    return row >= _LEAST_ROW and np.prod(shape) >= _LEAST_BYTES
+    return row >= _LEAST_ROW and prod(shape) >= _LEAST_BYTES
 
 
 def _logical(
