@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 import jxkernel as jx
 from jxkernel import numpy as jnp
 from jxkernel.primitives.elementwise import vectorized
+from jxkernel.scipy import special
 
 __all__ = ["FUNCTIONS", "Function", "Tally", "differences", "pairs", "positive_floats", "ulps"]
 
@@ -34,11 +36,12 @@ class Function:
     """A function of float32 numbers and its reference.
 
     Attributes:
-      name: its name in ``jax.numpy``.
-      reference: NumPy's function.
+      name: its name.
+      reference: NumPy's function, or SciPy's.
       operands: how many it takes.
       rising: whether it rises or falls everywhere; 0 where it does neither.
       parity: -1 for f(-x) = -f(x), 1 for f(-x) = f(x), 0 for neither.
+      module: whose function it is.
     """
 
     name: str
@@ -46,11 +49,16 @@ class Function:
     operands: int = 1
     rising: int = 0
     parity: int = 0
+    module: Any = jnp
+
+    @property
+    def operation(self) -> Callable[..., Any]:
+        """The function itself."""
+        return getattr(self.module, self.name)
 
     def on_cpu(self, *, formula: bool) -> Callable[..., Any]:
         """Return the jitted function: by its formula, or as XLA has it."""
-        function = getattr(jnp, self.name)
-        compiled = jx.jit(lambda *operands: function(*operands))
+        compiled = jx.jit(lambda *operands: self.operation(*operands))
 
         def call(*operands: Any) -> Any:
             least, narrow = vectorized.LEAST_SIZE, vectorized.NARROW
@@ -68,6 +76,11 @@ class Function:
             return self.reference(*[operand.astype(np.float64) for operand in operands])
 
 
+def _log_gamma(x: Any) -> Any:
+    """SciPy has -inf at -inf, C and we inf."""
+    return np.where(np.isinf(x), inf, scipy.special.gammaln(x))
+
+
 FUNCTIONS = (
     Function("sin", np.sin, parity=-1),
     Function("cos", np.cos, parity=1),
@@ -76,6 +89,8 @@ FUNCTIONS = (
     Function("arccos", np.arccos, rising=-1),
     Function("cbrt", np.cbrt, rising=1, parity=-1),
     Function("sinh", np.sinh, rising=1, parity=-1),
+    Function("gammaln", _log_gamma, module=special),
+    Function("digamma", scipy.special.digamma, module=special),
     Function("arctan2", np.arctan2, operands=2),
     Function("power", np.power, operands=2),
     Function("fmod", np.fmod, operands=2),
@@ -215,12 +230,12 @@ HEAD = """\
 
 <!-- Written by `python -m tools.accuracy`; changes by hand are lost. -->
 
-On CPU, XLA calls the C library for the functions below, one element after another; its `sinh` is a
-formula in float32, which loses digits. For arrays of
+On CPU, XLA calls the C library for the functions below, one element after another; its `sinh`,
+`gammaln` and `digamma` are formulas in float32, which lose digits. For arrays of
 {least:,} elements and more they are lowered as formulas that become vector instructions, computed
 in float64 for float32 and narrower results. The jaxpr still has `sin`, derivatives go through `sin`
 and `cos`, and other platforms are lowered as before. `cbrt` and `arctan2`, of which XLA's own lose
-denormal numbers, are formulas in arrays of every size; the
+denormal numbers, and `gammaln` and `digamma` are formulas in arrays of every size; the
 [decision](decisions/0035-formulas-that-become-vector-instructions.md) says why.
 
 Each function of one operand was compared at all 2^32 float32 numbers (the reference of negative
@@ -228,8 +243,8 @@ ones is that of their magnitude, with its sign, where the function is odd or eve
 table has fewer in runs of 65,536 numbers, evenly spaced; XLA's own at every 64th of them. Each
 function of two operands was compared at random pairs:
 a third of any bits, a third of nearly equal sizes, a third between -16 and 16. The reference is
-NumPy's function in float64. An error is the distance of the float32 result from it, in units in
-the last place (ulp) of float32, so no midpoint between two results has to be decided: 0.5 is the
+NumPy's function in float64, or SciPy's. An error is the distance of the float32 result from it, in
+units in the last place (ulp) of float32, so no midpoint between two results has to be decided: 0.5 is the
 error of correct rounding, and the reference adds less than 1e-7. NaN where the reference has a
 number, or the reverse, and an early infinity would count as infinite. XLA's arithmetic takes
 denormal numbers as 0; a denormal result counts as right if it is 0, and denormal operands count in

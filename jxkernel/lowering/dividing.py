@@ -45,7 +45,8 @@ ALONE = {
     **dict.fromkeys(("atan2", "cos", "pow", "sin", "tan", "threefry2x32"), 4.0),
     **dict.fromkeys(("cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "transpose"), 5.0),
     "gather": 8.0,
-    **dict.fromkeys(("digamma", "igamma", "igammac", "lgamma", "polygamma", "zeta"), 15.0),
+    **dict.fromkeys(("digamma", "lgamma"), 10.0),
+    **dict.fromkeys(("igamma", "igammac", "polygamma", "zeta"), 15.0),
 }
 """What an element takes on one core, where that is much."""
 

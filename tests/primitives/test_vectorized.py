@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import jxkernel as jx
 from jxkernel import export, lax
@@ -60,7 +61,7 @@ def test_special_values_are_those_of_numpy(function: Function) -> None:
 def test_narrow_floats_are_computed_in_float32(function: Function) -> None:
     for dtype in (jnp.bfloat16, np.float16):
         operands = [jnp.linspace(0.1, 0.9, LEAST_SIZE).astype(dtype)] * function.operands
-        operation = getattr(jnp, function.name)
+        operation = function.operation
         result = jx.jit(operation)(*operands)
         wanted = operation(*[np.asarray(x).astype(np.float32) for x in operands])
         assert result.dtype == dtype
@@ -140,6 +141,18 @@ def test_denormal_numbers_are_read_whatever_the_size(size: int) -> None:
         np.testing.assert_allclose(jnp.cbrt(-x).astype(np.float32), -np.cbrt(wide), rtol=0.01)
         angle = jnp.arctan2(x, -x).astype(np.float32)
         np.testing.assert_allclose(angle, np.arctan2(wide, -wide), rtol=0.01)
+
+
+@pytest.mark.parametrize("size", [1, LEAST_SIZE])
+def test_the_gamma_family_is_right_near_its_zeros_whatever_the_size(size: int) -> None:
+    for function, reference, zero in (
+        (lax.lgamma, special.gammaln, -2.4570246),
+        (lax.lgamma, special.gammaln, 1.0000001),
+        (lax.digamma, special.digamma, 1.4616321),
+        (lax.digamma, special.digamma, -0.5040830),
+    ):
+        x = np.full(size, zero, np.float32)
+        np.testing.assert_allclose(function(x), reference(x.astype(np.float64)), rtol=1e-6)
 
 
 def test_the_angle_of_a_denormal_number_has_its_sign_in_double_precision() -> None:

@@ -25,7 +25,9 @@ from jxkernel.primitives.elementwise.families import (
     undefined_terms,
 )
 from jxkernel.primitives.elementwise.formula import Formula, formula_rule
+from jxkernel.primitives.elementwise.gamma import LOG_GAMMA_AT_2, digamma_function, log_gamma
 from jxkernel.primitives.elementwise.select import select
+from jxkernel.primitives.elementwise.vectorized import vectorized
 from jxkernel.runtime import ArrayLike
 
 __all__ = [
@@ -147,39 +149,6 @@ def erf_inv(x: ArrayLike) -> Any:
 
 # ---------------------------------------------------------------- the gamma family
 
-# Taylor coefficients of log Γ(2 + z) / z at 0: 1 - γ, then (-1)ᵏ (ζ(k) - 1) / k for k ≥ 2 (DLMF
-# 5.7.3).
-_LGAMMA_AT_2 = (
-    0.42278433509846714,
-    0.32246703342411322,
-    -0.067352301053198095,
-    0.020580808427784548,
-    -0.0073855510286739853,
-    0.0028905103307415233,
-    -0.001192753911703261,
-    0.00050966952474304242,
-    -0.00022315475845357938,
-    9.9457512781808534e-5,
-    -4.4926236738133142e-5,
-    2.0507212775670692e-5,
-    -9.4394882752683959e-6,
-    4.3748667899074878e-6,
-    -2.0392157538013662e-6,
-    9.5514121304074198e-7,
-    -4.492469198764566e-7,
-    2.1207184805554666e-7,
-    -1.00432248239681e-7,
-    4.7698101693639806e-8,
-    -2.2711094608943165e-8,
-    1.0838659214896954e-8,
-    -5.1834750419700467e-9,
-    2.4836745438024783e-9,
-    -1.1921401405860912e-9,
-    5.731367241678862e-10,
-    -2.7595228851242331e-10,
-)
-
-
 _LOG_2 = 0.6931471805599453
 
 
@@ -192,7 +161,7 @@ def _lgamma_formula(x: Formula) -> Formula:
     z = x - at_one.where(1.0, 2.0, x)
     near = z.magnitude() <= 0.5
     z = near.where(z, 0.0, x)
-    coefficients = _LGAMMA_AT_2[:15] if x.dtype == np.float32 else _LGAMMA_AT_2
+    coefficients = LOG_GAMMA_AT_2[:15] if x.dtype == np.float32 else LOG_GAMMA_AT_2
     series = z * z.polynomial(coefficients)
     series = at_one.where(series - z.log1p(), series, x)
     return _lgamma_near_zero(x, near.where(series, x.lgamma(), x))
@@ -209,7 +178,7 @@ def _lgamma_near_zero(x: Formula, elsewhere: Formula) -> Formula:
 lgamma_p = unary(
     "lgamma",
     FLOATING,
-    lower=formula_rule(_lgamma_formula),
+    lower=vectorized(log_gamma, formula_rule(_lgamma_formula), always=True),
     reference="scipy.special.gammaln",
     jvp=lambda t, x, y: mul(t, digamma(x)),
 )
@@ -225,7 +194,7 @@ def lgamma(x: ArrayLike) -> Any:
       TypeError: the operand has another dtype.
 
     The derivative is ``digamma``; -inf at 0, NaN at the negative integers.  CHLO ``lgamma``, and
-    near 1 and 2 a series.
+    near 1 and 2 a series; of float32 on CPU a formula that is right near all zeros.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp
@@ -243,7 +212,7 @@ def _digamma_formula(x: Formula) -> Formula:
 digamma_p = unary(
     "digamma",
     FLOATING,
-    lower=formula_rule(_digamma_formula),
+    lower=vectorized(digamma_function, formula_rule(_digamma_formula), always=True),
     reference="scipy.special.digamma",
     jvp=lambda t, x, y: mul(t, polygamma(1.0, x)),
 )
@@ -258,7 +227,8 @@ def digamma(x: ArrayLike) -> Any:
     Raises:
       TypeError: the operand has another dtype.
 
-    The derivative is ``polygamma(1.0, x)``.  CHLO ``digamma``.
+    The derivative is ``polygamma(1.0, x)``.  CHLO ``digamma``; of float32 on CPU a formula that is
+    right near zeros.
 
     >>> import numpy as np
     >>> from jxkernel import lax, numpy as jnp

@@ -32,6 +32,7 @@ __all__ = [
     "sine",
     "tangent",
     "vectorized",
+    "wide_magnitude",
 ]
 
 LEAST_SIZE = 1 << 14
@@ -55,7 +56,7 @@ def vectorized(
     Args:
       function: the formula, of float32 operands.
       otherwise: the rule for other platforms, dtypes and sizes, and where an accuracy is asked for.
-      always: whether small arrays have the formula too, as XLA's own loses denormal numbers.
+      always: whether small arrays have the formula too, as XLA's own is wrong somewhere.
     """
 
     def lower(context: Any, *values: Any, **params: Any) -> Any:
@@ -226,7 +227,7 @@ def point_angle(y: Formula, x: Formula) -> Formula:
     From the quotient of the smaller coordinate and the larger; if that is above tan π/8, from the
     tangent of the angle less π/4.
     """
-    across, along = _wide_magnitude(y), _wide_magnitude(x)
+    across, along = wide_magnitude(y), wide_magnitude(x)
     steep = across > along
     larger, smaller = steep.where(across, along, along), steep.where(along, across, along)
     endless = larger.equals(inf)
@@ -245,7 +246,7 @@ def point_angle(y: Formula, x: Formula) -> Formula:
     return _with_sign(angle.convert(_F32), y)
 
 
-def _wide_magnitude(x: Formula) -> Formula:
+def wide_magnitude(x: Formula) -> Formula:
     """Return |x| in float64, also of denormal numbers, which XLA takes as 0."""
     bits = x.bits() & _MAGNITUDE
     wide = bits.bits().convert(_F64)
@@ -418,8 +419,8 @@ def _wants_a_turn(rest: Formula, divisor: Formula) -> Formula:
 
 def _turn(rest: Formula, divisor: Formula) -> list[Formula]:
     """Take a step, also of denormal numbers and with an infinite divisor, from bits to bits."""
-    by = _wide_magnitude(divisor.bits())
-    left = _one_step(_wide_magnitude(rest.bits()), by.equals(inf).where(2.0**200, by, by))
+    by = wide_magnitude(divisor.bits())
+    left = _one_step(wide_magnitude(rest.bits()), by.equals(inf).where(2.0**200, by, by))
     small = (left * 2.0**149).convert(_I32)
     rest = (left < 2.0**-126).where(small, left.convert(_F32).bits(), small)
     more = rest >= divisor
