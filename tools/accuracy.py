@@ -244,9 +244,9 @@ table has fewer in runs of 65,536 numbers, evenly spaced; XLA's own at every 64t
 function of two operands was compared at random pairs:
 a third of any bits, a third of nearly equal sizes, a third between -16 and 16. The reference is
 NumPy's function in float64, or SciPy's. An error is the distance of the float32 result from it, in
-units in the last place (ulp) of float32, so no midpoint between two results has to be decided: 0.5 is the
-error of correct rounding, and the reference adds less than 1e-7. NaN where the reference has a
-number, or the reverse, and an early infinity would count as infinite. XLA's arithmetic takes
+units in the last place (ulp) of float32, so no midpoint between two results has to be decided:
+0.5 is the error of correct rounding, and the reference adds less than 1e-7. NaN where the reference
+has a number, or the reverse, and an early infinity would count as infinite. XLA's arithmetic takes
 denormal numbers as 0; a denormal result counts as right if it is 0, and denormal operands count in
 full, where the C library under XLA's mode loses them.
 
