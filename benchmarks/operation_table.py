@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from statistics import median
 
+from benchmarks.library import HOSTS
 from benchmarks.metric import repeated
 from benchmarks.operation_reasons import reason_of
 from benchmarks.operations import OPERATIONS, SIZES, name_of
@@ -25,10 +26,12 @@ class Figures:
     Attributes:
       seconds: the least of the batches of each library.
       error: why there is no figure of jxkernel.
+      same: whether XLA runs the same program for jxkernel and jax.
     """
 
     seconds: dict[str, float]
     error: str = ""
+    same: bool = False
 
     def ratio(self, *peers: str) -> float | None:
         """Return jxkernel's time relative to the best of the peers, if there are any."""
@@ -82,27 +85,32 @@ def _figures(workers: Sequence[Worker], name: str) -> Figures:
         return Figures({}, error)
     rounds = repeated(lambda: [worker.ask("seconds", name) for worker in able], SHARE)
     least = map(min, zip(*rounds, strict=True))
-    return Figures(
-        {worker.peer.library: one for worker, one in zip(able, least, strict=True)}, error
-    )
+    seconds = {worker.peer.library: one for worker, one in zip(able, least, strict=True)}
+    compilers = [worker for worker in able if worker.peer.library not in HOSTS]
+    programs = [worker.ask("program", name) for worker in compilers]
+    return Figures(seconds, error, len(programs) == 2 and len(set(programs)) == 1)
 
 
 def note(found: Found, peers: Sequence[str]) -> str:
     """Return what the figures amount to, size by size."""
     parts = [
         f"Jitted calls on arguments that are on the device, against {' and '.join(peers)}. "
-        "Each ratio is the least time of jxkernel to that of the best of them, then to that of jax."
+        "Each ratio is the least time of jxkernel to that of the best of them, then of jax. "
+        "A = after it says that XLA runs the same program for both: its distance from 1 is noise."
     ]
     for size in SIZES:
         figures = [each for (_, own), each in found.items() if own == size]
         best = [r for each in figures if (r := each.ratio(*peers)) is not None]
         jax = [r for each in figures if (r := each.ratio("jax")) is not None]
+        same = [r for each in figures if each.same and (r := each.ratio("jax")) is not None]
+        slower = sum(r > 1.05 for r in jax)
         if best and jax:
             parts.append(
                 f"About {size:,} elements: median {median(best):.2f} of the best in {len(best)} "
                 f"rows, {sum(r > SLOW for r in best)} above {SLOW} and {sum(r > 4 for r in best)} "
                 f"above 4; to jax median {median(jax):.2f}, {sum(r < 0.5 for r in jax)} rows below "
-                f"0.5 and {sum(r > 1.05 for r in jax)} above 1.05."
+                f"0.5 and {slower} above 1.05, {sum(r > 1.05 for r in same)} of them of the "
+                f"{len(same)} of the same program."
             )
     return "\n".join(parts)
 
@@ -121,7 +129,7 @@ def text(found: Found, peers: Sequence[str]) -> str:
             [
                 operation.name,
                 *[_ratio(row.ratio(*peers), row) for row in rows],
-                *[_ratio(row.ratio("jax"), row) for row in rows],
+                *[_ratio(row.ratio("jax"), row) + " =" * row.same for row in rows],
                 "–" if own is None else seconds_text(own),
                 f"{best}, {seconds_text(largest.seconds[best])}" if best != "–" else best,
             ]

@@ -17,8 +17,9 @@ import numpy as np
 
 from benchmarks.library import HOSTS, Library
 from benchmarks.metric import Metric, Work
+from benchmarks.optimized import fingerprint
 
-__all__ = ["METRICS", "OPERATIONS", "SIZES", "Operation", "name_of", "setup"]
+__all__ = ["METRICS", "OPERATIONS", "PROGRAMS", "SIZES", "Operation", "name_of", "program", "setup"]
 
 SIZES = (1_000, 30_000, 1_000_000)
 Arrays = Callable[[int], tuple[Any, ...]]
@@ -57,9 +58,18 @@ def setup(operation: Operation, size: int, library: Library) -> Work:
     arrays = operation.arrays(size)
     if library.name in HOSTS:
         return _host_work(operation, arrays, library)
+    return Work(partial(_jitted(operation, library), *[library.array(x) for x in arrays]))
+
+
+def program(operation: Operation, size: int, library: Library) -> str:
+    """Return a fingerprint of what XLA runs for an operation at a size."""
+    arrays = [library.array(x) for x in operation.arrays(size)]
+    return fingerprint(_jitted(operation, library).lower(*arrays).compile().as_text())
+
+
+def _jitted(operation: Operation, library: Library) -> Any:
     module = library if operation.library else library.numpy
-    compiled = library.api.jit(partial(operation.run, module))
-    return Work(partial(compiled, *[library.array(x) for x in arrays]))
+    return library.api.jit(partial(operation.run, module))
 
 
 def _host_work(operation: Operation, arrays: Sequence[Any], library: Library) -> Work:
@@ -337,3 +347,10 @@ METRICS = tuple(
         for size in SIZES
     ]
 )
+
+PROGRAMS: dict[str, Callable[[Library], str]] = {
+    name_of(operation, size): partial(program, operation, size)
+    for operation in OPERATIONS
+    for size in SIZES
+}
+"""What tells for each of them which program it is."""

@@ -134,8 +134,8 @@ class Worker:
         self._errors.close()
         self._folder.cleanup()
 
-    def ask(self, kind: str, name: str) -> float:
-        """Return a figure of a metric, measured now.
+    def ask(self, kind: str, name: str) -> Any:
+        """Return a figure of a metric, measured now, or what else is to be known of it.
 
         Raises:
           RuntimeError: it could not be measured; the message holds what the process said.

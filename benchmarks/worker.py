@@ -55,7 +55,7 @@ had the slower core.
 """
 
 
-def _measures(library: Library, family: str) -> dict[str, Callable[[str], float]]:
+def _measures(library: Library, family: str) -> dict[str, Callable[[str], float | str]]:
     """Return for each kind of figure what measures it, by the name of a metric or a curve.
 
     ``seconds`` is of one batch: who asks decides how often, and what comes between.
@@ -83,11 +83,12 @@ def _measures(library: Library, family: str) -> dict[str, Callable[[str], float]
             if name == compiling.EXPONENT
             else growth.exponent(library, curves[name])
         ),
+        "program": lambda name: operations.PROGRAMS[name](library),
         "first": lambda name: compiling.first_result(library, compiling.FIRST[name]),
     }
 
 
-def _answer(measure: Callable[[str], float], name: str) -> dict[str, Any]:
+def _answer(measure: Callable[[str], float | str], name: str) -> dict[str, Any]:
     """Return the figure, or what went wrong: one failing metric must not hide the others."""
     try:
         return {"figure": measure(name)}

@@ -49,7 +49,9 @@ def test_table_has_a_row_for_each_operation_and_says_what_failed() -> None:
         for size in SIZES
     }
     found[OPERATIONS[0].name, SIZES[0]] = Figures({"jax": 1.0}, "it failed")
+    found[OPERATIONS[2].name, SIZES[2]] = Figures({"jxkernel": 1.0, "jax": 0.5}, same=True)
     lines = text(found, ("jax", "numpy")).splitlines()
+    assert "| 2.00 = |" in lines[4]
     assert len(lines) == 2 + len(OPERATIONS)
     assert "it failed" in lines[2]
     assert "| 2.00 | 2.00 | 2.00 | 0.50 | 0.50 | 0.50 | 1 ms | numpy, 500 µs |" in lines[3]
@@ -67,7 +69,9 @@ def test_libraries_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
         def __init__(self, library: str) -> None:
             self.peer = Peer(library, "")
 
-        def ask(self, kind: str, name: str) -> float:
+        def ask(self, kind: str, name: str) -> Any:
+            if kind == "program":
+                return "the same"
             asked.append(self.peer.library)
             if self.peer.library == "numpy":
                 raise RuntimeError("numpy has no such operation")
@@ -76,6 +80,7 @@ def test_libraries_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     workers: Any = [Quick(name) for name in ("jxkernel", "numpy", "jax")]
     figures = operation_table._figures(workers, "sin, 1,000")
     assert figures.seconds == {"jxkernel": 1.0, "jax": 1.0}
+    assert figures.same
     assert asked[3:7] == ["jxkernel", "jax"] * 2
 
 
