@@ -7,14 +7,12 @@ SMALL = 1_000
 
 _REASONS = {
     "formulas in float64, for results that are rounded once (numerics.md)": (
-        "tan cbrt arctan2 power sin cos arcsin arccos"
+        "tan cbrt arctan2 power sin cos arcsin arccos remainder gammaln digamma"
     ),
     "XLA's own formula in float32; NumPy has one written for the processor's vectors": (
-        "exp expm1 tanh sinh arctan arcsinh log log1p hypot logaddexp remainder erf erfinv"
+        "exp expm1 tanh sinh arctan arcsinh log log1p hypot logaddexp erf erfinv"
     ),
-    "XLA calls a function of the C library, or a long series, for each element": (
-        "gammaln digamma ndtri"
-    ),
+    "XLA calls a function of the C library, or a long series, for each element": "ndtri",
     "sorted digit by digit, or by comparisons, one element after the other; NumPy has a vectorised "
     "network": "sort argsort partition argpartition median nanmedian",
     "the greatest element is one pass, and its first position a second": "argmax argmin",
