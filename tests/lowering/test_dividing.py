@@ -19,11 +19,6 @@ EVEN = ODD[:-1]
 KEY = np.array([0, 1], np.uint32)
 
 
-@pytest.fixture
-def two_cores(monkeypatch):
-    monkeypatch.setenv("NPROC", "2")
-
-
 def divided(fun, *args, cores=2):
     return is_divided(jx.make_jaxpr(fun)(*args).jaxpr, cores)
 

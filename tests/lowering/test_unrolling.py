@@ -11,7 +11,7 @@ import jxkernel as jx
 from jxkernel import config, lax
 from jxkernel import numpy as jnp
 from jxkernel._jaxlib import CompileOptions
-from jxkernel.compile.effort import without_dividing, without_unrolling
+from jxkernel.compile.effort import without_dividing, without_kernel_loops, without_unrolling
 from jxkernel.core.primitive import Primitive
 from jxkernel.lowering import lower_program, unrolling
 from jxkernel.observe import explain, format_ledger, ledger
@@ -20,6 +20,7 @@ from jxkernel.observe.recorder import Recorder
 WRITTEN = {
     "--xla_backend_extra_options=xla_cpu_disable_loop_unrolling": without_unrolling,
     "--xla_disable_hlo_passes=cpu-parallel-task-assigner": without_dividing,
+    "--xla_disable_hlo_passes=small-while-loop-hoisting": without_kernel_loops,
 }
 
 

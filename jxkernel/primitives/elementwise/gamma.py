@@ -93,7 +93,7 @@ def digamma_function(x: Formula) -> Formula:
     reflected = wide < 0.5
     y = reflected.where(1.0 - wide, wide, wide)
     near = y < _FAR
-    above, below = y * 0.0 + 1.0, y
+    above, below = y.scope.lift(1.0, _F64), y
     for k in range(1, _RAISED):
         term = y + float(k)
         above, below = above * term + below, below * term
