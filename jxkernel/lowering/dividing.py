@@ -15,6 +15,8 @@ from functools import lru_cache
 from math import ceil, prod, sqrt
 from typing import NamedTuple
 
+import numpy as np
+
 from jxkernel._lazy import late_function
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.jaxpr import ClosedJaxpr, Eqn, Jaxpr, subjaxprs
@@ -172,7 +174,7 @@ def _effects(jaxpr: Jaxpr, cores: int, unrolled: bool) -> _Effects:
             is_long = cores > 2 and name in ALONE
             if is_even or is_long or name in _NO_VECTORS:
                 gained += elements * ALONE.get(name, 0.0) * (1 - 1 / pieces)
-            elif name == "gather" or (name == "rem" and var.aval.dtype.kind == "f"):
+            elif name == "gather" or (name == "rem" and var.aval.dtype == np.float64):
                 looks_up = True
             elif eqn.primitive.element_work or name in _LOOPS_TOO or _is_by_columns(eqn):
                 asks = asks or not _is_by_tiles(eqn)

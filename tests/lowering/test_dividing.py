@@ -66,6 +66,7 @@ WHOLE = {
     "lengths of points": (points(lambda p: jnp.sqrt(jnp.sum(p * p, 1))), ODD),
     "beside fewer sines": (lambda x, y: (line(x), jnp.sin(y)), ODD, EVEN[:10_000]),
     "rows of ten, with a long formula": (lambda x: curve(x.reshape(-1, 10)), ODD[:180_010]),
+    "remainders": (lambda x: x % 0.7, ODD),
     "integers": (lambda x: x // 3, ODD.astype(np.int32)),
     "few, of which much is computed": (gelu_slopes, ODD[:10_001]),
 }
