@@ -15,6 +15,7 @@ from jxkernel.hlo.attributes import (
     dense_elements,
     dense_i64_array,
     enum_attr,
+    i64_attr,
     string_attr,
     symbol_attr,
 )
@@ -136,6 +137,11 @@ class Builder:
         if not self.marks:
             self._spread[key] = made
         return made
+
+    def iota(self, dtype: Any, shape: tuple[int, ...], dimension: int) -> Any:
+        """Append an array of the places along a dimension: 0, 1, 2 ..."""
+        along = {"iota_dimension": i64_attr(dimension)}
+        return self.value("stablehlo.iota", tensor_type(shape, dtype), (), along)
 
     def compare(
         self, left: Any, right: Any, direction: str, shape: tuple[int, ...], kind: str

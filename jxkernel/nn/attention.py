@@ -16,6 +16,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import argument_aval, cast
 from jxkernel.numpy.selection import where
 from jxkernel.numpy.shapes import reshape
+from jxkernel.primitives.creation import broadcasted_iota
 
 __all__ = ["dot_product_attention"]
 
@@ -38,7 +39,8 @@ def _visible(
 ) -> Any:
     """Return which keys each query may see, broadcastable to scores (b, n, t, s), or None."""
     t, s = shape[-2:]
-    rows, columns = np.arange(t)[:, None], np.arange(s)[None, :]
+    rows = broadcasted_iota(np.int32, (t, 1), 0)
+    columns = broadcasted_iota(np.int32, (1, s), 1)
     seen = mask
     parts: list[Any] = [columns <= rows] if causal else []
     if window is not None:
@@ -80,7 +82,8 @@ def _attention(
     found = einsum("bkgts,bskh->btkgh", weights, value, preferred_element_type=wide)
     found = cast(reshape(found, (b, t, n, h)), query.dtype)
     if query_lengths is not None:
-        found = where(np.arange(t)[:, None, None] < query_lengths[:, None, None, None], found, 0)
+        rows = broadcasted_iota(np.int32, (t, 1, 1), 0)
+        found = where(rows < query_lengths[:, None, None, None], found, 0)
     return found, cast(logsumexp(scores, axis=-1).swapaxes(1, 2), query.dtype)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import dtypes, hlo
+from jxkernel import dtypes
 from jxkernel.core.avals import ShapedArray, abstractify, rank_of, shape_of
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.core.key_data import ExtendedArray
@@ -97,9 +97,7 @@ def _iota_abstract_eval(*, dtype: DType, shape: tuple[int, ...], dimension: int)
 def _iota_lower(context: Any, *, dtype: DType, shape: tuple[int, ...], dimension: int) -> Any:
     if not any(map(is_symbolic, shape)) and prod(shape) >= _TOO_MANY:
         raise ShapeError(f"iota got shape {shape}: no device has memory for so many numbers")
-    return context.value(
-        "stablehlo.iota", context.out_type, (), {"iota_dimension": hlo.i64_attr(dimension)}
-    )
+    return context.iota(dtype, shape, dimension)
 
 
 iota_p.define(

@@ -1,5 +1,6 @@
 """``numpy.linalg`` and ``numpy.fft``: values, derivatives, batching, types, errors."""
 
+import re
 import warnings
 from operator import attrgetter
 from typing import Any
@@ -410,3 +411,24 @@ def test_second_derivatives_of_determinants_are_minors() -> None:
         minor = np.linalg.det(np.delete(np.delete(x, [i, k], 0), [j, m], 1))
         sign = (-1) ** (i + j + k + m) * (1 if (k > i) == (m > j) else -1)
         np.testing.assert_allclose(second[i, j, k, m], sign * minor, rtol=1e-3, atol=1e-3)
+
+
+MASKED = {
+    "cholesky": jnp.linalg.cholesky,
+    "qr": jnp.linalg.qr,
+    "matrix_power": lambda x: x + jnp.linalg.matrix_power(x, 0),
+    "gradient of det": jx.grad(jnp.linalg.det),
+    "scipy's lu": jx.scipy.linalg.lu,
+    "sqrtm": jx.scipy.linalg.sqrtm,
+    "attention": lambda x: jx.nn.dot_product_attention(
+        *[x[None, :, None]] * 3, is_causal=True, local_window_size=4
+    ),
+}
+
+
+@pytest.mark.parametrize("fun", MASKED.values(), ids=MASKED)
+def test_masks_of_matrices_are_computed_and_not_stored(fun):
+    text = jx.jit(fun).lower(jnp.ones((33, 33), "float32")).as_text()
+    (arguments,) = re.findall(r"func public @main\((.*?)\) ->", text)
+    assert len(re.findall(r"tensor<33x33x", arguments)) == 1
+    assert not re.findall(r"stablehlo.constant dense<[^>]{40,}> : tensor<33x33x", text)

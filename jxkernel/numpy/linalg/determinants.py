@@ -14,7 +14,7 @@ from jxkernel.numpy.creation import ones, zeros
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import adjoint, check_matrices, epsilon, inexact, matmul
 from jxkernel.numpy.linalg.solutions import solve_matrices
-from jxkernel.numpy.promotion import broadcast_to_shape, cast, promote_inexact
+from jxkernel.numpy.promotion import cast, promote_inexact
 from jxkernel.numpy.reductions import any as truth_of_any
 from jxkernel.numpy.reductions import max as greatest
 from jxkernel.numpy.reductions import min as least
@@ -26,7 +26,13 @@ from jxkernel.primitives.elementwise.complex import imag, real
 from jxkernel.primitives.elementwise.exponential import log
 from jxkernel.primitives.linalg.eigh import svd
 from jxkernel.primitives.linalg.lu import lu
-from jxkernel.primitives.linalg.matrix import diagonal, identity_like, lower_part, swapped
+from jxkernel.primitives.linalg.matrix import (
+    diagonal,
+    identity_like,
+    lower_part,
+    on_diagonal,
+    swapped,
+)
 from jxkernel.primitives.linalg.qr import geqrf
 from jxkernel.runtime import ArrayLike
 
@@ -80,7 +86,7 @@ def _adjugate(x: Any) -> Any:
     pivots = abs(diagonal(lu(x)[0]))
     near = least(pivots, axis=-1) <= n * epsilon(pivots.dtype) * greatest(pivots, axis=-1)
     mask = near[..., None, None]
-    spread = broadcast_to_shape(np.diag(np.arange(1, n + 1)).astype(x.dtype), np.shape(x))
+    spread = identity_like(x, n) * np.arange(1, n + 1).astype(x.dtype)
 
     def regular(x: Any) -> Any:
         return solve_matrices(x, identity_like(x, n)) * _determinant(x)[..., None, None]
@@ -94,9 +100,8 @@ def _adjugate(x: Any) -> Any:
 
 def _adjugate_by_singular_values(x: Any) -> Any:
     """With x = u diag(s) vᴴ: det(u) det(vᴴ) v diag(products of the other values) uᴴ."""
-    n = np.shape(x)[-1]
     u, s, vh = svd(x, full_matrices=False)
-    others = where(np.eye(n, dtype=bool), 1, s[..., None, :])
+    others = where(on_diagonal(vh), 1, s[..., None, :])
     weights = cast(prod(others, axis=-1), x.dtype)
     phase = _determinant(u) * _determinant(vh)
     return matmul(adjoint(vh), weights[..., None] * adjoint(u)) * phase[..., None, None]

@@ -16,9 +16,10 @@ from jxkernel.numpy import contractions, cross_products, matrices
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.linalg.operands import check_matrices
 from jxkernel.numpy.linalg.solutions import inv
-from jxkernel.numpy.promotion import argument_aval, broadcast_to_shape
+from jxkernel.numpy.promotion import argument_aval
 from jxkernel.numpy.shapes import matrix_transpose
 from jxkernel.primitives.arguments import sequence, whole_number
+from jxkernel.primitives.linalg.matrix import identity_like
 from jxkernel.runtime import ArrayLike
 
 __all__ = [
@@ -185,8 +186,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike = None) -> Any:
 @fused(static=("n",), name="matrix_power")
 def _power(a: Any, n: int) -> Any:
     if not n:
-        size = np.shape(a)[-1]
-        return broadcast_to_shape(np.eye(size, dtype=a.dtype), np.shape(a))
+        return identity_like(a, np.shape(a)[-1])
     base = inv(a) if n < 0 else a
     n = abs(n)
     result = None

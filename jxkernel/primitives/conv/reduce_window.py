@@ -438,12 +438,7 @@ def _lower_places(context: Any, x: Any, aval: ShapedArray, window: Window, selec
 
     For a window of padding alone it is one after the last position.
     """
-    flat = context.value(
-        "stablehlo.iota",
-        hlo.tensor_type((aval.size,), _INT),
-        (),
-        {"iota_dimension": hlo.i64_attr(0)},
-    )
+    flat = context.iota(_INT, (aval.size,), 0)
     places = context.value("stablehlo.reshape", hlo.tensor_type(aval.shape, _INT), (flat,))
     worst = _worst(aval.dtype, select)
     shape = window.result_shape(aval.shape)

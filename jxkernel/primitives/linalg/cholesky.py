@@ -340,16 +340,11 @@ def _cholesky_lower(context: Any, x: Any) -> Any:
 
 def only_triangle(context: Any, x: Any, aval: ShapedArray, *, upper: bool = False) -> Any:
     """Return matrices with zeros above (or below) the diagonal."""
-    rows, columns = aval.shape[-2:]
-    mask = np.tri(rows, columns, dtype=bool)
-    if upper:
-        mask = np.tri(columns, rows, dtype=bool).T
-    spread = context.broadcast(
-        context.constant(mask), (aval.ndim - 2, aval.ndim - 1), aval.shape, np.dtype(np.bool_)
-    )
+    rows, columns = [context.iota(_INT, aval.shape, aval.ndim - 2 + axis) for axis in (0, 1)]
+    inside = context.compare(rows, columns, "LE" if upper else "GE", aval.shape, "SIGNED")
     zero = context.splat(0, aval.shape, aval.dtype)
     kind = hlo.tensor_type(aval.shape, aval.dtype)
-    return context.value("stablehlo.select", kind, (spread, x, zero))
+    return context.value("stablehlo.select", kind, (inside, x, zero))
 
 
 @cholesky_p.def_jvp

@@ -89,8 +89,7 @@ def _permutation_lower(context: Any, pivots: Any, *, permutation_size: int) -> A
     given, out = context.avals_in[0], context.avals_out[0]
     last = out.ndim - 1
     kind, counter = hlo.tensor_type(out.shape, _INT), hlo.tensor_type((), _INT)
-    along = {"iota_dimension": hlo.i64_attr(last)}
-    places = context.value("stablehlo.iota", kind, (), along)
+    places = context.iota(_INT, out.shape, last)
     if not given.size:
         return places
     if on_gpu(context):
@@ -201,10 +200,8 @@ def _lu_abstract_eval(x: ShapedArray) -> list[ShapedArray]:
 def _lu_lower(context: Any, x: Any) -> list[Any]:
     out, pivots_aval, permutation_aval = context.avals_out
     if not out.size:
-        order = hlo.tensor_type(permutation_aval.shape, _INT)
-        along = {"iota_dimension": hlo.i64_attr(permutation_aval.ndim - 1)}
         pivots = context.splat(0, pivots_aval.shape, _INT)
-        return [x, pivots, context.value("stablehlo.iota", order, (), along)]
+        return [x, pivots, context.iota(_INT, permutation_aval.shape, permutation_aval.ndim - 1)]
     if are_small(context, 3):
         return list(small_lu(context, x))
     matrix = Argument(out.shape, out.dtype, 2)

@@ -157,8 +157,7 @@ def _qr_of_nothing(context: Any) -> list[Any]:
 
 def _counted(context: Any, aval: ShapedArray) -> Any:
     """Return 0, 1, 2 ... along the last axis: an order that exchanges nothing."""
-    along = {"iota_dimension": hlo.i64_attr(aval.ndim - 1)}
-    return context.value("stablehlo.iota", hlo.tensor_type(aval.shape, aval.dtype), (), along)
+    return context.iota(aval.dtype, aval.shape, aval.ndim - 1)
 
 
 def resized(context: Any, x: Any, aval: ShapedArray, shape: tuple[int, ...]) -> Any:

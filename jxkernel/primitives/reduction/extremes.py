@@ -227,7 +227,7 @@ class _Position:
             boolean = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
             holds = context.value("stablehlo.or", boolean, (holds, nan))
         whole = hlo.tensor_type(aval.shape, self.index_dtype)
-        places = context.value("stablehlo.iota", whole, (), {"iota_dimension": hlo.i64_attr(axis)})
+        places = context.iota(self.index_dtype, aval.shape, axis)
         none = context.splat(last, aval.shape, self.index_dtype)
         found = context.value("stablehlo.select", whole, (holds, places, none))
         positions = ShapedArray(aval.shape, self.index_dtype)

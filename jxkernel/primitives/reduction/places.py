@@ -74,7 +74,7 @@ def _first(builder: hlo.Builder, places: Any, count: Any, size: int, dtype: DTyp
         "strides": hlo.dense_i64_array((1,)),
     }
     places = builder.value("stablehlo.slice", kind, (places,), bounds)
-    number = builder.value("stablehlo.iota", kind, (), {"iota_dimension": hlo.i64_attr(0)})
+    number = builder.iota(INDEX, (size,), 0)
     upto = builder.broadcast(count, (), (size,), INDEX)
     is_found = builder.compare(number, upto, "LT", (size,), "SIGNED")
     found = builder.value(

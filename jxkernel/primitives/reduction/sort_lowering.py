@@ -90,8 +90,7 @@ def _places(keys: Keys, words: list[Any], kinds: list[Any], dimension: int, is_s
     context, shape = keys.context, keys.shape
     if len(words) == 1 and kinds[0].itemsize <= 4:
         return _integers(context, words[0], shape, dimension, _Packed(kinds[0]))
-    iota = {"iota_dimension": hlo.i64_attr(dimension)}
-    place = context.value("stablehlo.iota", keys.kind(_INDEX), (), iota)
+    place = context.iota(_INDEX, shape, dimension)
     operands, types = [*words, place], [*kinds, _INDEX]
     return _sorted(context, operands, types, shape, dimension, len(words), is_stable)[-1]
 
@@ -120,8 +119,7 @@ class _Packed:
 
     def encoded(self, builder: hlo.Builder, x: Any, shape: tuple[int, ...], axis: int) -> Any:
         keys = Keys(builder, shape)
-        iota = {"iota_dimension": hlo.i64_attr(axis)}
-        place = builder.value("stablehlo.iota", keys.kind(_PACKED), (), iota)
+        place = builder.iota(_PACKED, shape, axis)
         high = keys.op("convert", _PACKED, x)
         high = keys.op("shift_left", _PACKED, high, keys.splat(32, _PACKED))
         return keys.op("or", _PACKED, high, place)
@@ -179,8 +177,7 @@ def lower_argpartition(context: Any, x: hlo.Value, dimension: int, rank: int) ->
         kind = _Packed(dtype)
         if _goes_by_digits(context, aval.shape, dimension, kind, _LEAST_PARTITIONED):
             return partitioned_by_digits(context, word, aval.shape, dimension, kind, rank)
-    iota = {"iota_dimension": hlo.i64_attr(dimension)}
-    places = context.value("stablehlo.iota", keys.kind(_INDEX), (), iota)
+    places = context.iota(_INDEX, aval.shape, dimension)
     context.avals_in = [aval, aval.update(dtype=_INDEX)]
     return lower_sort(context, [x, places], dimension, True, 1)[1]
 

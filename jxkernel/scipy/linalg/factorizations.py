@@ -34,7 +34,7 @@ from jxkernel.primitives.linalg import eigh as spectral
 from jxkernel.primitives.linalg import qr as orthogonal
 from jxkernel.primitives.linalg import tridiagonal
 from jxkernel.primitives.linalg.lu import lu as factorized
-from jxkernel.primitives.linalg.matrix import identity_like, lower_part, upper_part
+from jxkernel.primitives.linalg.matrix import identity_like, lower_part, on_diagonal, upper_part
 from jxkernel.runtime import ArrayLike
 
 __all__ = ["hessenberg", "lu", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "svd"]
@@ -73,7 +73,8 @@ def lu(
     m, n = np.shape(x)[-2:]
     k = min(m, n)
     factors, _, order = factorized(x)
-    lower = lower_part(factors[..., :k], -1) + np.eye(m, k, dtype=x.dtype)
+    lower = lower_part(factors[..., :k])
+    lower = where(on_diagonal(lower), 1, lower)
     upper = upper_part(factors[..., :k, :])
     real = np.zeros((), x.dtype).real.dtype
     p = cast(order[..., None, :] == np.arange(m, dtype=np.int32)[:, None], real)

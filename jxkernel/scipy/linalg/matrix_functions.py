@@ -306,7 +306,7 @@ def _triangular_root(t: Any) -> Any:
         t_j = total(where(place, t, 0), axis=-1)
         known = where(above, r, 0)
         vanishing = (diagonal(known) + root[..., None]) == 0
-        filled = known + where(vanishing, 1, 0)[..., None] * np.eye(n, dtype=r.dtype)
+        filled = known + where(vanishing, 1, 0)[..., None] * identity_like(r, n)
         solved = _shifted_solution(filled, root, where(above, t_j, 0))
         new = where(above, solved, 0) + where(place, root[..., None], 0)
         return where(place, new[..., None], r)
@@ -377,7 +377,7 @@ def _parlett(t: Any, values: Any) -> Any:
         commutator = matmul(t, f) - matmul(f, t)
         return where(distance == p, commutator / safe, f)
 
-    return fori_loop(1, n, step, values[:, None] * np.eye(n, dtype=t.dtype))
+    return fori_loop(1, n, step, values[:, None] * identity_like(t, n))
 
 
 def _error_estimate(t: Any, f: Any) -> Any:
