@@ -150,30 +150,26 @@ log1p = unary_function(
 )
 
 
-def _log_of_base(base: float, *, weakly: bool) -> Any:
-    def logarithm(x: Any) -> Any:
-        y, scale, weak = exponential.log(x), 1 / natural_log(base), abstractify(x).weak_type
-        if dtype_of(x) not in dtypes.COMPLEX:
-            result = mul(y, scale)
-        else:
-            # Part by part: an infinite part leaves the other as it is.
-            parts = [mul(part(y), scale) for part in (real_part, imaginary_part)]
-            result = with_parts(*parts)
-        return cast(result, dtype_of(x), weakly and weak)
-
-    return logarithm
+def _log10(x: Any) -> Any:
+    y, scale = exponential.log(x), 1 / natural_log(10)
+    if dtype_of(x) not in dtypes.COMPLEX:
+        result = mul(y, scale)
+    else:
+        # Part by part: an infinite part leaves the other as it is.
+        result = with_parts(*[mul(part(y), scale) for part in (real_part, imaginary_part)])
+    return cast(result, dtype_of(x), False)
 
 
 log2 = unary_function(
     "log2",
-    _log_of_base(2, weakly=True),
-    "Return the logarithm to base 2: -inf at 0.",
+    exponential.log2_p.bind,
+    "Return the logarithm to base 2: a whole number where x is a power of 2, -inf at 0.",
     example=('f"{jnp.log2(8.0):.3f}"', "'3.000'"),
     **inexact,
 )
 log10 = unary_function(
     "log10",
-    _log_of_base(10, weakly=False),
+    _log10,
     "Return the logarithm to base 10: -inf at 0.",
     example=('f"{jnp.log10(1000.0):.3f}"', "'3.000'"),
     **inexact,

@@ -372,3 +372,22 @@ def test_slopes_of_scaled_bessel_functions_keep_their_digits(name, dtype):
             np.testing.assert_allclose(jx.vmap(slope)(x), expected, rtol=rtol)
             odd = (-1) ** (order + (name == "bessel_i0e"))
             np.testing.assert_allclose(jx.vmap(slope)(-x), odd * np.array(expected), rtol=rtol)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_inverses_of_error_functions_keep_their_digits_near_one(dtype):
+    eps = np.finfo(dtype).eps
+    gap = np.geomspace(4 * eps, 0.5, 400)
+    with jx.enable_x64(dtype == "float64"):
+        x = (1 - gap).astype(dtype)
+        wanted = scipy.special.erfinv(np.float64(x))
+        np.testing.assert_allclose(lax.erf_inv(x), wanted, rtol=4 * eps)
+        np.testing.assert_array_equal(lax.erf_inv(-x), -lax.erf_inv(x))
+        y = np.linspace(0.1, 0.25, 400).astype(dtype)
+        wanted = scipy.special.erfcinv(np.float64(y))
+        np.testing.assert_allclose(jx.scipy.special.erfcinv(y), wanted, rtol=6 * eps)
+
+
+def test_erfc_keeps_its_digits_far_out():
+    x = np.linspace(1, 9, 4001).astype("float32")
+    np.testing.assert_allclose(lax.erfc(x), scipy.special.erfc(np.float64(x)), rtol=6e-7)

@@ -15,6 +15,7 @@ from jxkernel.core.avals import ShapedArray, abstractify
 from jxkernel.core.primitive import Primitive, Undefined
 from jxkernel.primitives.elementwise.accuracy import Accuracy, accuracy_attributes, bind_accurate
 from jxkernel.primitives.elementwise.arithmetic import add, div, integer_pow, mul, sub
+from jxkernel.primitives.elementwise.base_two import logarithm_to_base_two, power_of_two
 from jxkernel.primitives.elementwise.compare import eq, ge
 from jxkernel.primitives.elementwise.complex import abs, component_dtype
 from jxkernel.primitives.elementwise.convert import convert_element_type
@@ -31,7 +32,14 @@ from jxkernel.primitives.elementwise.families import (
 )
 from jxkernel.primitives.elementwise.formula import evaluate
 from jxkernel.primitives.elementwise.select import select
-from jxkernel.primitives.elementwise.vectorized import cube_root, gains, power, vectorized
+from jxkernel.primitives.elementwise.vectorized import (
+    binary_exponential,
+    cube_root,
+    gains,
+    logarithm_of_one_plus,
+    power,
+    vectorized,
+)
 from jxkernel.primitives.sharding import rules
 from jxkernel.runtime import ArrayLike
 
@@ -105,13 +113,22 @@ def _scale(context: Any, x: Any, operation: str, factor: float) -> Any:
     return context.value("stablehlo.complex", kind, parts)
 
 
+def _is_plain(context: Any, accuracy: Accuracy) -> bool:
+    """Return whether an operation is of real numbers, and no accuracy is asked for."""
+    return accuracy is None and context.avals_out[0].dtype not in dtypes.COMPLEX
+
+
 def _exp2_lower(context: Any, x: Any, *, accuracy: Accuracy = None) -> Any:
+    if _is_plain(context, accuracy):
+        return evaluate(context, power_of_two, [x])
     scaled = _scale(context, x, "stablehlo.multiply", _LN_2)
     attributes = accuracy_attributes(accuracy)
     return context.value("stablehlo.exponential", context.out_type, (scaled,), attributes)
 
 
 def _log2_lower(context: Any, x: Any, *, accuracy: Accuracy = None) -> Any:
+    if _is_plain(context, accuracy):
+        return evaluate(context, logarithm_to_base_two, [x])
     attributes = accuracy_attributes(accuracy)
     value = context.value("stablehlo.log", context.out_type, (x,), attributes)
     return _scale(context, value, "stablehlo.divide", _LN_2)
@@ -120,14 +137,14 @@ def _log2_lower(context: Any, x: Any, *, accuracy: Accuracy = None) -> Any:
 exp2_p = unary(
     "exp2",
     INEXACT,
-    lower=_exp2_lower,
+    lower=vectorized(binary_exponential, _exp2_lower, always=True),
     reference=np.exp2,
     jvp=lambda t, x, y: mul(t, mul(y, _LN_2)),
 )
 
 
 def exp2(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
-    """Return 2ˣ, for floating and complex dtypes, as exp(x ln 2).
+    """Return 2ˣ, for floating and complex dtypes: a power of 2 where x is a whole number.
 
     Args:
       x: an array of a floating or complex dtype, or a number.
@@ -211,7 +228,7 @@ log2_p = unary(
 
 
 def log2(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
-    """Return the logarithm to base 2, as log(x) / ln 2.
+    """Return the logarithm to base 2: a whole number where x is a power of 2.
 
     Args:
       x: an array of a floating or complex dtype, or a number.
@@ -233,7 +250,7 @@ def log2(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
 log1p_p = unary(
     "log1p",
     INEXACT,
-    lower="stablehlo.log_plus_one",
+    lower=vectorized(logarithm_of_one_plus, lower_by_name("stablehlo.log_plus_one"), always=True),
     reference=np.log1p,
     jvp=lambda t, x, y: div(t, add(x, 1)),
 )

@@ -36,6 +36,7 @@ from jxkernel.primitives.elementwise.formula import Formula, Scope
 from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.vectorized import (
     cosine,
+    hyperbolic_cosine,
     hyperbolic_sine,
     inverse_cosine,
     inverse_sine,
@@ -370,7 +371,7 @@ def _sinh_lower(context: Any, x: Any) -> Any:
 sinh_p = unary(
     "sinh",
     INEXACT,
-    lower=vectorized(hyperbolic_sine, _sinh_lower),
+    lower=vectorized(hyperbolic_sine, _sinh_lower, always=True),
     reference=np.sinh,
     jvp=lambda t, x, y: mul(t, cosh(x)),
 )
@@ -396,7 +397,7 @@ def sinh(x: ArrayLike) -> Any:
 cosh_p = unary(
     "cosh",
     INEXACT,
-    lower="chlo.cosh",
+    lower=vectorized(hyperbolic_cosine, lower_by_name("chlo.cosh"), always=True),
     reference=np.cosh,
     jvp=lambda t, x, y: mul(t, sinh(x)),
 )

@@ -1,15 +1,15 @@
-"""Functions for which XLA's CPU compiler calls the C library, one element after another.
+"""Functions for which XLA's CPU compiler calls the C library, or has formulas with large errors.
 
 Here they are formulas that it turns into vector instructions: float32 is computed in float64, with
 short polynomials and without branches, so that one rounding at the end is nearly the only error.
 The polynomials are minimax: those nearest to the function on their interval in the sense of
 Chebyshev, relative errors below 1e-10. Small arrays, other dtypes and other platforms keep XLA's
 own operation, which is one line of a program and quick to compile; but where that loses denormal
-numbers, small arrays have the formula too.
+numbers or many digits, small arrays have the formula too.
 """
 
 from collections.abc import Callable
-from math import inf, log, nan, pi, prod, tan
+from math import floor, inf, log, nan, pi, prod, tan
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,17 @@ from jxkernel.primitives.elementwise.families import broadcast_values
 from jxkernel.primitives.elementwise.formula import Formula, evaluate
 
 __all__ = [
+    "binary_exponential",
     "cosine",
     "cube_root",
     "gains",
+    "hyperbolic_cosine",
     "hyperbolic_sine",
     "inverse_cosine",
     "inverse_sine",
+    "logarithm",
+    "logarithm_less_tangent",
+    "logarithm_of_one_plus",
     "point_angle",
     "power",
     "remainder",
@@ -41,7 +46,7 @@ LEAST_SIZE = 1 << 14
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _I32, _I64 = np.dtype(np.int32), np.dtype(np.int64)
 _SIGN, _MAGNITUDE, _INFINITY = -(2**31), 0x7FFFFFFF, 0x7F800000
-_LEAST_NORMAL, _ONE, _HALF_ROOT_2 = 0x00800000, 0x3F800000, 0x3F3504F3
+_LEAST_NORMAL, _ONE, _TWO, _HALF_ROOT_2 = 0x00800000, 0x3F800000, 0x40000000, 0x3F3504F3
 """Bits of float32 numbers, as integers."""
 
 NARROW = frozenset((_F32, np.dtype(dtypes.bfloat16), np.dtype(np.float16)))
@@ -288,7 +293,7 @@ _EXP2 = (
 )
 
 
-def _binary_logarithm(bits: Formula) -> Formula:
+def _wide_logarithm(bits: Formula) -> Formula:
     """Return log2 x in float64, from the bits of a float32 x >= 0: x = 2^e m, √½ <= m < √2."""
     denormal = bits < _LEAST_NORMAL
     normal = denormal.where(bits.convert(_F32).bits(), bits, bits)
@@ -301,7 +306,7 @@ def _binary_logarithm(bits: Formula) -> Formula:
     return exponent.convert(_F64) + slope * (slope * slope).polynomial(_LOG2)
 
 
-def _binary_exponential(x: Formula) -> Formula:
+def _wide_exponential(x: Formula) -> Formula:
     """Return 2^x of a float64, as if |x| were at most 300."""
     x = (x > 300.0).where(300.0, x, x)
     x = (x < -300.0).where(-300.0, x, x)
@@ -310,6 +315,11 @@ def _binary_exponential(x: Formula) -> Formula:
     # The low bits of this sum are those of the whole number; those of NaN are 0.
     exponent = (whole + 3 * 2.0**51).bits() << 52
     return (scaled.bits() + exponent).bits()
+
+
+def binary_exponential(x: Formula) -> Formula:
+    """Return 2^x: powers of 2 of whole numbers."""
+    return _wide_exponential(x.convert(_F64)).convert(_F32)
 
 
 def power(x: Formula, y: Formula) -> Formula:
@@ -322,9 +332,9 @@ def power(x: Formula, y: Formula) -> Formula:
     size, height = base & _MAGNITUDE, exponent & _MAGNITUDE
     normal = (height < _LEAST_NORMAL).where(exponent | _LEAST_NORMAL, exponent, exponent).bits()
     none = height.equals(0)
-    product = normal.convert(_F64) * _binary_logarithm(size)
+    product = normal.convert(_F64) * _wide_logarithm(size)
     product = (size.equals(_ONE) | none).where(0.0, product, product)
-    value = _binary_exponential(product).convert(_F32)
+    value = _wide_exponential(product).convert(_F32)
     half = normal * 0.5
     whole, odd = normal.floor().equals(normal) | none, half.floor() < half
     value = (value.bits() | (whole & odd).where(base & _SIGN, 0, base)).bits()
@@ -358,20 +368,94 @@ def cube_root(x: Formula) -> Formula:
     return _with_sign((bits < _INFINITY).where(value, size + size, x), x)
 
 
-# ---------------------------------------------------------------- sinh
+# ---------------------------------------------------------------- log1p
 
-_LOG2_E = 1 / log(2)
+_LN_2 = log(2)
+_LN_2_HIGH = floor(_LN_2 * 2**16) / 2**16
+"""So many bits that products with the exponents of float32 numbers are exact."""
+
+_LOGARITHM = (
+    0.6666666269302368,
+    -0.5000163912773132,
+    0.40002453327178955,
+    -0.33246713876724243,
+    0.2840351462364197,
+    -0.2632036507129669,
+    0.2552315592765808,
+    -0.15268994867801666,
+)
+"""Of (log(1 + f) - f + f²/2) / (f³/2)."""
+
+
+def logarithm_less_tangent(f: Formula) -> Formula:
+    """Return log(1 + f) - f of a float32 f, for √½ <= 1 + f < √2."""
+    half = f * f * 0.5
+    return half * f * f.polynomial(_LOGARITHM) - half
+
+
+def logarithm(x: Formula, beyond_one: Formula, rest: Formula | None = None) -> Formula:
+    """Return log(x + rest) of a float32 x > 0, of which a rest was rounded off.
+
+    With x = 2ᵉ (1 + f) and √½ <= 1 + f < √2 it is e log 2 + f - f²/2 + ...: the first two are added
+    with what their sum rounds off, so the error stays below 0.84 ulp, and the function rises.
+
+    Args:
+      x: the number.
+      beyond_one: what x + rest is more than 1, which is read where x is near 1.
+      rest: what x lacks; nothing where not given.
+    """
+    bits = x.bits()
+    exponent = (bits - _HALF_ROOT_2) >> 23
+    scale = exponent << 23
+    near = exponent.equals(0)
+    f = near.where(beyond_one, (bits - scale).bits() - 1.0, x)
+    # -0 leaves the sign of a zero to f.
+    whole = near.where(-0.0, exponent.convert(_F32), x)
+    low = whole * (_LN_2 - _LN_2_HIGH)
+    if rest is not None:
+        # Twice, for 2⁻ᵉ of the greatest x is no normal number; 1 / (1 + f) is nearly 1 - f + f².
+        twice = near.where(-0.0, rest * (_TWO - scale).bits(), x)
+        low = low + twice * (0.5 + (f * f * 0.5 - f * 0.5))
+    high = whole * _LN_2_HIGH
+    total = high + f
+    low = low + (f - (total - high))
+    return total + (low + logarithm_less_tangent(f))
+
+
+def logarithm_of_one_plus(x: Formula) -> Formula:
+    """Return log(1 + x): x itself where that is the nearest float32."""
+    total = x + 1.0
+    more = total - 1.0
+    value = logarithm(total, x, (1.0 - (total - more)) + (x - more))
+    value = (x > -1.0).where(value, x.equals(-1.0).where(-inf, nan, x), x)
+    return (x < inf).where(value, x, x)
+
+
+# ---------------------------------------------------------------- sinh, cosh
+
+_LOG2_E = 1 / _LN_2
 _SINH = (1.0, 1 / 6, 1 / 120, 1 / 5040, 1 / 362880)
 """Of the series of sinh x, which x^11 / 11! follows: of 1 part in 2^35 at ½."""
 
 
-def hyperbolic_sine(x: Formula) -> Formula:
-    """Return sinh x = (e^x - e^-x) / 2, and by its series below ½, where digits would cancel.
+def _grown(wide: Formula) -> Formula:
+    """Return e^x for x >= 0, of which more than the range of float32 gives infinity in the end.
 
-    The inverse of e^x counts as 0 where float32 has none, and it is less than 2^-120 of e^x there.
+    Its inverse counts as 0 where float32 has none, and it is less than 2^-120 of e^x there.
     """
+    return _wide_exponential(wide * _LOG2_E)
+
+
+def hyperbolic_cosine(x: Formula) -> Formula:
+    """Return cosh x = h + 1 / 4h with h = e^x / 2, the sum in float32: at most 1 ulp from it."""
+    half = (_grown(x.convert(_F64).magnitude()) * 0.5).convert(_F32)
+    return half + 0.25 / half
+
+
+def hyperbolic_sine(x: Formula) -> Formula:
+    """Return sinh x = (e^x - e^-x) / 2, and by its series below ½, where digits would cancel."""
     wide = x.convert(_F64).magnitude()
-    grown = _binary_exponential(wide * _LOG2_E)
+    grown = _grown(wide)
     far = (grown - _reciprocal(grown)) * 0.5
     near = wide * (wide * wide).polynomial(_SINH)
     value = _with_sign((wide < 0.5).where(near, far, far).convert(_F32), x)

@@ -441,7 +441,7 @@ def _ratio(x: Any, part: int) -> tuple[Any, Any]:
 
 
 def _lower_quantile(log_p: Any) -> Any:
-    """Return x with Φ(x) = p for p < 0.1, from log p."""
+    """Return x with Φ(x) = p for p <= 0.075, from log p."""
     root = jnp.sqrt(-log_p)
     near, far = _ratio(root - 1.6, 1), _ratio(root - 5, 2)
     top, bottom = (jnp.where(root <= 5, *both) for both in zip(near, far, strict=True))
@@ -483,7 +483,7 @@ def ndtri(p: ArrayLike) -> Any:
 
 @custom_jvp
 def _erfcinv(y: Any) -> Any:
-    small = (y > 0) & (y < 0.2)
+    small = (y > 0) & (y < 0.15)
     # Half of the least normal number would be flushed to 0.
     tail = -_lower_quantile(jnp.log(jnp.where(small, y, 0.1)) - number_log(2)) / sqrt(2)
     # 1 - y may be rounded to 1 for y < 0.
