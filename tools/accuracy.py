@@ -252,13 +252,16 @@ HEAD = """\
 
 <!-- Written by `python -m tools.accuracy`; changes by hand are lost. -->
 
-On CPU, XLA calls the C library for the functions below, one element after another; its `sinh`,
-`gammaln` and `digamma` are formulas in float32, which lose digits. For arrays of
-{least:,} elements and more they are lowered as formulas that become vector instructions, computed
-in float64 for float32 and narrower results. The jaxpr still has `sin`, derivatives go through `sin`
-and `cos`, and other platforms are lowered as before. `cbrt` and `arctan2`, of which XLA's own lose
-denormal numbers, and `gammaln` and `digamma` are formulas in arrays of every size; the
-[decision](decisions/0035-formulas-that-become-vector-instructions.md) says why.
+On CPU, XLA calls the C library for most of the functions below, one element after another; the
+others are formulas in float32, which lose digits. For arrays of {least:,} elements and more they
+are lowered as formulas that become vector instructions, computed in float64 for float32 and
+narrower results, `log1p`, `log2` and `erfinv` in float32. The jaxpr still has `sin`, derivatives go
+through `sin` and `cos`, and other platforms are lowered as before. `cbrt` and `arctan2`, of which
+XLA's own lose denormal numbers, and those of which it loses digits, `sinh` to `erfinv`, `gammaln`
+and `digamma`, are formulas in arrays of every size; `log2`, `exp2` and `erfc` are right on other
+platforms too. The
+[decision](decisions/0035-formulas-that-become-vector-instructions.md) says why. `erfc` below 1 is
+XLA's own 1 - erf(x), the one function here whose neighbours are in the wrong order somewhere.
 
 Each function of one operand was compared at all 2^32 float32 numbers (the reference of negative
 ones is that of their magnitude, with its sign, where the function is odd or even), or where the

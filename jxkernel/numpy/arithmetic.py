@@ -207,7 +207,7 @@ def _floor_divide(x: Any, y: Any) -> Any:
     if dtype in dtypes.FLOATING:
         return _floating_divmod(x, y)[0]
     quotient = ops.div(x, y)
-    cut = bitwise_and(_differ_in_sign(x, y), ne(ops.rem(x, y), 0))
+    cut = bitwise_and(_differ_in_sign(x, y), ne(ops.mul(quotient, y), x))
     return select(cut, ops.sub(quotient, 1), quotient)
 
 

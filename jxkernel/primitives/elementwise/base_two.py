@@ -1,6 +1,6 @@
 """Powers of two and logarithms to base 2, exact where the result or the operand is a whole power.
 
-XLA has neither: by way of e, 2¹³ was 8192.01 and log₂ 8192 was 12.999999.  Here the exponent is
+XLA has neither: by way of e, 2¹³ was 8192.004 and log₂ 8192 was 12.999999.  Here the exponent is
 read from the bits or written into them, and only what is left goes by e.
 """
 

@@ -74,7 +74,7 @@ def lu(
     k = min(m, n)
     factors, _, order = factorized(x)
     lower = lower_part(factors[..., :k])
-    lower = where(on_diagonal(lower), 1, lower)
+    lower = where(on_diagonal(lower), np.ones((), x.dtype), lower)
     upper = upper_part(factors[..., :k, :])
     real = np.zeros((), x.dtype).real.dtype
     p = cast(order[..., None, :] == np.arange(m, dtype=np.int32)[:, None], real)
