@@ -481,3 +481,8 @@ def test_values_whose_steps_are_beyond_the_range_or_subnormal() -> None:
     assert jnp.logaddexp2(np.float32(-np.inf), least) == least
     large = np.float32(1e12)
     assert jx.grad(jnp.logaddexp2)(large, large) == 0.5
+
+
+def test_logit_keeps_its_digits_near_one_half():
+    x = (0.5 + np.linspace(-0.3, 0.3, 1001)).astype("float32")
+    np.testing.assert_allclose(special.logit(x), reference.logit(np.float64(x)), rtol=4e-7)

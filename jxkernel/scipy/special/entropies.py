@@ -46,7 +46,10 @@ expit = unary_function(
 
 @custom_jvp
 def _logit(x: Any) -> Any:
-    return jnp.log(x / (1 - x))
+    """Near ½, where the quotient is near 1, 2x - 1 is exact."""
+    near = abs(x - 0.5) < 0.25
+    middle = jnp.where(near, x, 0.5)
+    return jnp.where(near, jnp.log1p((2 * middle - 1) / (1 - middle)), jnp.log(x / (1 - x)))
 
 
 _logit.defjvps(lambda t, y, x: t * (1 / x + 1 / (1 - x)))
