@@ -241,13 +241,23 @@ def gamma(x: ArrayLike) -> Any:
 # ---------------------------------------------------------------- beta
 
 
-def _betaln(a: Any, b: Any) -> Any:
-    """Return log B with the remainders of Stirling's series where log Γ's would cancel."""
+def log_gammas(*args: Any) -> Any:
+    """Return log |Γ| of several arrays of one dtype and shape."""
+    return tuple(map(ops.lgamma, args))
+
+
+@custom_jvp
+def log_beta(a: Any, b: Any, logs: Any) -> Any:
+    """Return log B with the remainders of Stirling's series where log Γ's would cancel.
+
+    Args:
+      a: an array.
+      b: another.
+      logs: log Γ's of a, b and a + b.
+    """
     small, large = jnp.minimum(a, b), jnp.maximum(a, b)
     # Of a subnormal number, which the minimum takes for 0, it is finite.
-    logs = ops.lgamma(a), ops.lgamma(b)
-    least, most = jnp.where(a < b, *logs), jnp.where(a < b, *logs[::-1])
-    direct = least + (most - ops.lgamma(small + large))
+    least, most = jnp.where(a < b, *logs[:2]), jnp.where(a < b, logs[1], logs[0])
     apart = (large >= 10) & (small + large >= 10) & (small != 0)
     safe = jnp.where(apart, large, 10)
     beside = jnp.where(apart, small, 1)
@@ -258,10 +268,21 @@ def _betaln(a: Any, b: Any) -> Any:
     apart_far = abs(beside) < safe * epsilon(safe)
     near = jnp.where(apart_far, beside, (safe - 0.5) * jnp.log1p(beside / safe))
     ratio = beside - near - beside * jnp.log(total) + change
-    value = jnp.where(apart, ops.lgamma(beside) + ratio, direct)
+    value = least + jnp.where(apart, ratio, most - logs[2])
     # Γ(a) is 1/a there, so that B is 1/a + 1/b where the arithmetic takes both for 0.
     value = jnp.where((small == 0) & (large == 0), jnp.logaddexp(least, most), value)
     return jnp.where((small == 0) & (large > 0) & (least == np.inf), np.inf, value)
+
+
+log_beta.defjvps(
+    lambda t, y, a, b, logs: t * (ops.digamma(a) - ops.digamma(a + b)),
+    lambda t, y, a, b, logs: t * (ops.digamma(b) - ops.digamma(a + b)),
+    None,
+)
+
+
+def _smooth_betaln(a: Any, b: Any) -> Any:
+    return log_beta(a, b, log_gammas(a, b, a + b))
 
 
 def stirling_remainder(a: Any) -> Any:
@@ -271,17 +292,6 @@ def stirling_remainder(a: Any) -> Any:
     for coefficient in reversed(_STIRLING[:5]):
         rest = rest * square + coefficient
     return rest / a
-
-
-@custom_jvp
-def _smooth_betaln(a: Any, b: Any) -> Any:
-    return _betaln(a, b)
-
-
-_smooth_betaln.defjvps(
-    lambda t, y, a, b: t * (ops.digamma(a) - ops.digamma(a + b)),
-    lambda t, y, a, b: t * (ops.digamma(b) - ops.digamma(a + b)),
-)
 
 
 @fused
