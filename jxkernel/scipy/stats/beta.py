@@ -20,11 +20,27 @@ __all__ = [
 
 
 def _logpdf(z: Any, a: Any, b: Any) -> Any:
-    """Return the logarithm of the density, in two forms: one is for large parameters."""
-    inside = (z >= 0) & (z <= 1)
-    large = (jnp.minimum(a, b) >= LEAST) & (a + b < np.inf) & (z > 0) & (z < 1)
-    safe, few, fewer = (jnp.where(inside & ~large, x, 0.5) for x in (z, a, b))
-    direct = xlogy(few - 1, safe) + xlog1py(fewer - 1, -safe) - betaln(few, fewer)
+    """Return the logarithm of the density."""
+    few, fewer = _small(z, a, b)
+    return _logarithm(z, a, b, few, fewer, betaln(few, fewer))
+
+
+def _large(z: Any, a: Any, b: Any) -> Any:
+    """Return where the form for large parameters holds."""
+    return (jnp.minimum(a, b) >= LEAST) & (a + b < np.inf) & (z > 0) & (z < 1)
+
+
+def _small(z: Any, a: Any, b: Any) -> Any:
+    """Return the parameters of which the logarithm of B is needed, and 1/2 for others."""
+    needed = (z >= 0) & (z <= 1) & ~_large(z, a, b)
+    return jnp.where(needed, a, 0.5), jnp.where(needed, b, 0.5)
+
+
+def _logarithm(z: Any, a: Any, b: Any, few: Any, fewer: Any, log_factor: Any) -> Any:
+    """Return the logarithm of the density, with that of B of small parameters."""
+    inside, large = (z >= 0) & (z <= 1), _large(z, a, b)
+    safe = jnp.where(inside & ~large, z, 0.5)
+    direct = xlogy(few - 1, safe) + xlog1py(fewer - 1, -safe) - log_factor
     within = jnp.where(large, z, 0.5)
     many, more = (jnp.where(large, x, LEAST) for x in (a, b))
     ends = jnp.log(within) + jnp.log1p(-within) - jnp.log(many) - jnp.log(more / (many + more))
@@ -35,10 +51,12 @@ def _logpdf(z: Any, a: Any, b: Any) -> Any:
 
 def _pdf(z: Any, a: Any, b: Any) -> Any:
     """Return the density, which is a power at an end where it is 0."""
+    few, fewer = _small(z, a, b)
+    log_factor = betaln(few, fewer)
     end = (((z == 0) & (a > 1)) | ((z == 1) & (b > 1))) & (a + b < np.inf)
-    inner = jnp.exp(_logpdf(jnp.where(end, 0.5, z), a, b))
-    at, few, fewer = jnp.where(end, z, 0.5), jnp.where(end, a, 1), jnp.where(end, b, 1)
-    powers = at ** (few - 1) * (1 - at) ** (fewer - 1) * capped_exp(-betaln(few, fewer))
+    inner = jnp.exp(_logarithm(jnp.where(end, 0.5, z), a, b, few, fewer, log_factor))
+    at, first, second = (jnp.where(end, x, y) for x, y in ((z, 0.5), (a, 1), (b, 1)))
+    powers = at ** (first - 1) * (1 - at) ** (second - 1) * capped_exp(-log_factor)
     return jnp.where((a > 0) & (b > 0), jnp.where(end, powers, inner), np.nan)
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
-from jxkernel.scipy.special import betaln, xlog1py, xlogy
+from jxkernel.scipy.special import xlog1py, xlogy
+from jxkernel.scipy.special.gamma_functions import log_beta, log_gammas
 from jxkernel.scipy.stats.families import Discrete, capped_exp, whole
-from jxkernel.scipy.stats.saddle_point import LEAST, log_binomial
+from jxkernel.scipy.stats.saddle_point import LEAST, few_of, log_binomial
 
 __all__ = [
     "logpmf",
@@ -16,14 +17,31 @@ __all__ = [
 
 
 def _logpmf(k: Any, n: Any, p: Any) -> Any:
-    """Return the logarithm of a probability, in two forms: one is for large counts."""
+    """Return the logarithm of a probability."""
+    return _logarithm(k, n, p, *_ways(k, n, np.False_))
+
+
+def _forms(k: Any, n: Any) -> Any:
+    """Return where k counts, and where the form for large counts holds."""
     inside = (k >= 0) & (k <= n) & whole(k)
-    large = inside & (n >= LEAST) & (n < np.inf)
-    few, rest = jnp.where(inside & ~large, k, 0), jnp.where(inside & ~large, n - k, 0)
-    ways = -jnp.log1p(few + rest) - betaln(rest + 1, few + 1)
+    return inside, inside & (n >= LEAST) & (n < np.inf)
+
+
+def _ways(k: Any, n: Any, always: Any) -> Any:
+    """Return log C(n, k), where counts are few or ``always``; log k! and log (n - k)! of few."""
+    inside, large = _forms(k, n)
+    few, rest = (jnp.where(inside, few_of(x, large & ~always), 0) for x in (k, n - k))
+    logs = log_gammas(few + 1, rest + 1, few + rest + 2)
+    return -jnp.log1p(few + rest) - log_beta(few + 1, rest + 1, logs), *logs[:2]
+
+
+def _logarithm(k: Any, n: Any, p: Any, ways: Any, *factorials: Any) -> Any:
+    """Return the logarithm of a probability, in two forms: one is for large counts."""
+    inside, large = _forms(k, n)
+    few, rest = (jnp.where(inside & ~large, x, 0) for x in (k, n - k))
     direct = ways + xlogy(few, p) + xlog1py(rest, -p)
     many, more = (jnp.where(large, x, LEAST) for x in (k, n - k))
-    saddle = log_binomial(many, more, jnp.where(large, p, 0.5))
+    saddle = log_binomial(many, more, jnp.where(large, p, 0.5), *factorials)
     value = jnp.where(inside, jnp.where(large, saddle, direct), -np.inf)
     return jnp.where((n >= 0) & whole(n) & (p >= 0) & (p <= 1), value, np.nan)
 
@@ -31,12 +49,12 @@ def _logpmf(k: Any, n: Any, p: Any) -> Any:
 def _pmf(k: Any, n: Any, p: Any) -> Any:
     """Return the probabilities, which are powers of p and 1 - p where one of them is 0."""
     end = (p == 0) | (p == 1)
-    inner = jnp.exp(_logpmf(k, n, jnp.where(end, 0.5, p)))
-    inside = (k >= 0) & (k <= n) & whole(k)
-    few, rest = jnp.where(inside & end, k, 0), jnp.where(inside & end, n - k, 0)
+    ways, *factorials = _ways(k, n, end)
+    inner = jnp.exp(_logarithm(k, n, jnp.where(end, 0.5, p), ways, *factorials))
+    inside, _ = _forms(k, n)
+    few, rest = (jnp.where(inside & end, x, 0) for x in (k, n - k))
     at = jnp.where(end, p, 0.5)
-    ways = capped_exp(-jnp.log1p(few + rest) - betaln(rest + 1, few + 1))
-    powers = jnp.where(inside, ways * at**few * (1 - at) ** rest, 0)
+    powers = jnp.where(inside, capped_exp(ways) * at**few * (1 - at) ** rest, 0)
     return jnp.where(jnp.isnan(inner), np.nan, jnp.where(end, powers, inner))
 
 

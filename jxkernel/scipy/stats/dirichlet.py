@@ -9,7 +9,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import promote_inexact
 from jxkernel.scipy.special import gammaln, xlogy
-from jxkernel.scipy.stats.saddle_point import LEAST, excess, log_poisson, log_stirling
+from jxkernel.scipy.stats.saddle_point import LEAST, excess, few_of, log_poisson, log_stirling
 
 __all__ = ["logpdf", "pdf"]
 
@@ -33,11 +33,12 @@ def _standard_logpdf(x: Any, alpha: Any) -> Any:
     total = alpha.sum(0)
     large = (total >= LEAST) & (total < np.inf)
     few = jnp.where(large, 1, alpha)
-    direct = gammaln(few.sum(0)) - gammaln(few).sum(0) + xlogy(few - 1, x).sum(0)
+    logs = gammaln(jnp.where(large, few_of(alpha) + 1, alpha))
+    direct = gammaln(few.sum(0)) - logs.sum(0) + xlogy(few - 1, x).sum(0)
     many = jnp.where(large, alpha, LEAST)
     total = many.sum(0)
     apart = excess(total, x, many)
-    parts = log_poisson(many, total * x, apart) + jnp.log(many / x) + apart
+    parts = log_poisson(many, total * x, apart, logs) + jnp.log(many / x) + apart
     saddle = log_stirling(total) - jnp.log(total) + parts.sum(0)
     return jnp.where(large, saddle, direct)
 

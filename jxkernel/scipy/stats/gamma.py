@@ -20,14 +20,26 @@ __all__ = [
 
 
 def standard_logpdf(z: Any, a: Any) -> Any:
-    """Return the logarithm of the density, in two forms: one is for large parameters.
+    """Return the logarithm of the density."""
+    small = _small(z, a)
+    return _logarithm(z, a, small, gammaln(small))
 
-    Near 0 nothing cancels, and z/a may be subnormal.
-    """
-    inside = z >= 0
-    large = (a >= LEAST) & (z > 1e-6 * a) & (z < np.inf) & (a < np.inf)
-    few, safe = jnp.where(large, 1, a), jnp.where(inside & ~large & (z < np.inf), z, 1)
-    direct = xlogy(few - 1, safe) - safe - gammaln(few)
+
+def _large(z: Any, a: Any) -> Any:
+    """Return where the form for large parameters holds."""
+    return (a >= LEAST) & (a < np.inf) & (z > 0) & (z < np.inf)
+
+
+def _small(z: Any, a: Any) -> Any:
+    """Return the parameters of which the logarithm of Γ is needed, and 1 for others."""
+    return jnp.where(_large(z, a), 1, a)
+
+
+def _logarithm(z: Any, a: Any, small: Any, log_factor: Any) -> Any:
+    """Return the logarithm of the density, with that of Γ of small parameters."""
+    inside, large = z >= 0, _large(z, a)
+    safe = jnp.where(inside & ~large & (z < np.inf), z, 1)
+    direct = xlogy(small - 1, safe) - safe - log_factor
     many = log_gamma(jnp.where(large, z, LEAST), jnp.where(large, a, LEAST))
     value = jnp.where(inside, jnp.where(large, many, direct), -np.inf)
     endless = (z == np.inf) & (a < np.inf)
@@ -37,10 +49,12 @@ def standard_logpdf(z: Any, a: Any) -> Any:
 
 def standard_pdf(z: Any, a: Any) -> Any:
     """Return the density, which is a power where it starts at 0, and 0 at infinity."""
+    small = _small(z, a)
+    log_factor = gammaln(small)
     start, end = (z == 0) & (a > 1), (z == np.inf) & (a > 0) & (a < np.inf)
-    inner = jnp.exp(standard_logpdf(jnp.where(start | end, 1, z), a))
-    first, few = jnp.where(start, z, 1), jnp.where(start, a, 1)
-    power = first ** (few - 1) * jnp.exp(-first - gammaln(few))
+    inner = jnp.exp(_logarithm(jnp.where(start | end, 1, z), a, small, log_factor))
+    first = jnp.where(start, z, 1)
+    power = first ** (jnp.where(start, a, 1) - 1) * jnp.exp(-first - log_factor)
     value = jnp.where(start, power, jnp.where(end, 0, inner))
     return jnp.where(a > 0, value, np.nan)
 

@@ -9,7 +9,7 @@ from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import cast, dtype_of, promote_inexact
 from jxkernel.scipy.special import gammaln, xlogy
-from jxkernel.scipy.stats.saddle_point import LEAST, excess, log_poisson, log_stirling
+from jxkernel.scipy.stats.saddle_point import LEAST, excess, few_of, log_poisson, log_stirling
 
 __all__ = ["logpmf", "pmf"]
 
@@ -22,12 +22,13 @@ def _logpmf(x: Any, n: Any, p: Any) -> Any:
     inside = (x >= 0).all(-1) & (x == jnp.floor(x)).all(-1) & (x.sum(-1) == n)
     large = inside & (n >= LEAST) & (n < np.inf)
     few = jnp.where((inside & ~large)[..., None], x, 0)
-    direct = gammaln(jnp.where(large, 0, n) + 1) + (xlogy(few, p) - gammaln(few + 1)).sum(-1)
+    factorials = gammaln(jnp.where(inside[..., None], few_of(x, large[..., None]), 0) + 1)
+    direct = gammaln(jnp.where(large, 0, n) + 1) + (xlogy(few, p) - factorials).sum(-1)
     counts, total = jnp.where(large[..., None], x, 0), jnp.where(large, n, LEAST)
     draws = jnp.broadcast_to(total[..., None], counts.shape)
     chances = jnp.broadcast_to(p, counts.shape)
     apart = excess(draws, chances, counts)
-    parts = log_poisson(counts, draws * chances, apart).sum(-1)
+    parts = log_poisson(counts, draws * chances, apart, factorials).sum(-1)
     saddle = log_stirling(total) + parts + apart.sum(-1)  # which is n (Σ p - 1)
     return jnp.where(inside, jnp.where(large, saddle, direct), -np.inf)
 

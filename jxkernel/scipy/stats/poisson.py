@@ -10,7 +10,7 @@ from jxkernel.numpy.fusing import fused
 from jxkernel.scipy.special import gammaincc, gammaln
 from jxkernel.scipy.special.elementwise import computed
 from jxkernel.scipy.stats.families import Discrete, whole
-from jxkernel.scipy.stats.saddle_point import log_poisson
+from jxkernel.scipy.stats.saddle_point import few_of, log_poisson
 
 __all__ = [
     "cdf",
@@ -21,19 +21,28 @@ __all__ = [
 
 
 def _logpmf(k: Any, mu: Any) -> Any:
+    return _logarithm(mu, *_count(k))
+
+
+def _count(k: Any) -> Any:
+    """Return where k counts, the count, and log k! of those that are few."""
     inside = (k >= 0) & (k < np.inf) & whole(k)
     count = jnp.where(inside, k, 0)
-    value = jnp.where(inside, log_poisson(count, mu, mu - count), -np.inf)
+    return inside, count, gammaln(few_of(count) + 1)
+
+
+def _logarithm(mu: Any, inside: Any, count: Any, factorial: Any) -> Any:
+    value = jnp.where(inside, log_poisson(count, mu, mu - count, factorial), -np.inf)
     return jnp.where(mu >= 0, value, np.nan)
 
 
 def _pmf(k: Any, mu: Any) -> Any:
-    """Return the probabilities, which are powers of mu where that is 0."""
+    """Return the probabilities, which are powers of mu where that is 0: nothing of large counts."""
+    inside, count, factorial = _count(k)
     never = mu == 0
-    inner = jnp.exp(_logpmf(k, jnp.where(never, 1, mu)))
-    inside = (k >= 0) & (k < np.inf) & whole(k)
-    few, rate = jnp.where(inside & never, k, 0), jnp.where(never, mu, 1)
-    power = rate**few * jnp.exp(-rate - gammaln(few + 1))
+    inner = jnp.exp(_logarithm(jnp.where(never, 1, mu), inside, count, factorial))
+    rate = jnp.where(never, mu, 1)
+    power = rate ** jnp.where(never, count, 0) * jnp.exp(-rate - factorial)
     return jnp.where(never, jnp.where(inside, power, 0), inner)
 
 
