@@ -30,11 +30,11 @@ def _logpmf(k: Any, n: Any, a: Any, b: Any) -> Any:
     logs = log_gammas(*args)
     ways, both, shapes = (log_beta(args[i], args[i + 1], logs[i : i + 3]) for i in (0, 3, 6))
     direct = -jnp.log1p(n) - ways + both - shapes
-    saddle = _of_many(*(jnp.where(large, x, LEAST) for x in (k, n - k, a, b)), logs)
+    saddle = _of_many(logs, *(jnp.where(large, x, LEAST) for x in (k, n - k, a, b)))
     return jnp.where(valid, jnp.where(inside, jnp.where(large, saddle, direct), -np.inf), np.nan)
 
 
-def _of_many(k: Any, rest: Any, a: Any, b: Any, factorials: Any) -> Any:
+def _of_many(factorials: Any, k: Any, rest: Any, a: Any, b: Any) -> Any:
     """Return the logarithm of C(n, k) B(k + a, n - k + b) / B(a, b), n = k + rest > 0.
 
     The logarithms of factorials, where few, are those of k, n - k and n, of these with a, b and
