@@ -20,7 +20,7 @@ from jxkernel.numpy.promotion import (
 from jxkernel.primitives.arguments import whole_number
 from jxkernel.primitives.elementwise import incomplete
 from jxkernel.primitives.elementwise import special as ops
-from jxkernel.primitives.elementwise.identity import stop_gradient
+from jxkernel.primitives.elementwise.identity import optimization_barrier, stop_gradient
 from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special.elementwise import computed, epsilon, strongly, unary_function
 
@@ -242,8 +242,13 @@ def gamma(x: ArrayLike) -> Any:
 
 
 def log_gammas(*args: Any) -> Any:
-    """Return log |Γ| of several arrays of one dtype and shape."""
-    return tuple(map(ops.lgamma, args))
+    """Return log |Γ| of several arrays of one dtype and shape, stacked: compiled once for all.
+
+    Its formula is long, and not fused with what is around it: choices of the array that an element
+    is of would keep it from being turned into vector instructions.
+    """
+    stacked = optimization_barrier(jnp.stack(args))
+    return optimization_barrier(ops.lgamma(stacked))
 
 
 @custom_jvp
@@ -282,7 +287,7 @@ log_beta.defjvps(
 
 
 def _smooth_betaln(a: Any, b: Any) -> Any:
-    return log_beta(a, b, log_gammas(a, b, a + b))
+    return log_beta(a, b, tuple(map(ops.lgamma, (a, b, a + b))))
 
 
 def stirling_remainder(a: Any) -> Any:
