@@ -558,3 +558,41 @@ def test_slopes_of_densities_of_every_scale() -> None:
             # They are as large as the scale is small.
             each = np.asarray(value) * scales
             np.testing.assert_allclose(each, np.full_like(each, each[4]), rtol=2e-6, err_msg=name)
+
+
+# How often a density computes log Γ: the longest part of its program, so of its compile time.
+LOG_GAMMAS: dict[str, tuple[tuple[float, ...], int]] = {
+    "gamma.logpdf": ((1.0, 2.0), 1),
+    "gamma.pdf": ((1.0, 2.0), 1),
+    "chi2.logpdf": ((1.0, 2.0), 1),
+    "chi2.pdf": ((1.0, 2.0), 1),
+    "beta.logpdf": ((0.5, 2.0, 3.0), 3),
+    "beta.pdf": ((0.5, 2.0, 3.0), 3),
+    "t.logpdf": ((1.0, 2.0), 3),
+    "poisson.logpmf": ((1.0, 2.0), 1),
+    "poisson.pmf": ((1.0, 2.0), 1),
+    "binom.logpmf": ((1.0, 2.0, 0.5), 1),
+    "binom.pmf": ((1.0, 2.0, 0.5), 1),
+    "nbinom.logpmf": ((1.0, 2.0, 0.5), 1),
+    "nbinom.pmf": ((1.0, 2.0, 0.5), 1),
+    "betabinom.logpmf": ((1.0, 2.0, 2.0, 3.0), 1),
+    "multinomial.logpmf": ((np.ones(3), 3.0, np.full(3, 1 / 3)), 2),
+    "dirichlet.logpdf": ((np.full(2, 0.5), np.ones(2)), 2),
+}
+
+
+@pytest.mark.parametrize("name", LOG_GAMMAS)
+def test_log_gamma_is_computed_as_seldom_as_possible(name: str) -> None:
+    distribution, function = name.split(".")
+    args, count = LOG_GAMMAS[name]
+    formula = getattr(getattr(stats, distribution), function)
+    assert str(jx.make_jaxpr(formula)(*args)).count("= lgamma ") == count
+
+
+@pytest.mark.parametrize("name", ["gamma.logpdf", "chi2.logpdf", "beta.logpdf", "t.logpdf"])
+def test_a_slope_by_the_variable_needs_no_log_gamma(name: str) -> None:
+    distribution, function = name.split(".")
+    formula = getattr(getattr(stats, distribution), function)
+    args = np.float32(LOG_GAMMAS[name][0])
+    program = jx.jit(jx.grad(formula)).lower(*args).compile().as_text()
+    assert "f64" not in program, "log Γ of float32 numbers is computed in float64"
