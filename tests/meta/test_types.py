@@ -29,7 +29,7 @@ MOST = {
     "primitives": 35,
     "random": 55,
     "runtime": 34,
-    "scipy": 58,
+    "scipy": 54,
     "sharding": 33,
     "transforms": 12,
     "tree": 32,

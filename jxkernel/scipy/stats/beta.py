@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import betainc, betaln, xlog1py, xlogy
 from jxkernel.scipy.stats.families import Continuous, capped_exp, log_probability
 from jxkernel.scipy.stats.saddle_point import LEAST, log_binomial
@@ -19,7 +20,7 @@ __all__ = [
 ]
 
 
-def _logpdf(z: Any, a: Any, b: Any) -> Any:
+def _logpdf(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     """Return the logarithm of the density."""
     few, fewer = _small(z, a, b)
     return _logarithm(z, a, b, few, fewer, betaln(few, fewer))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import xlog1py, xlogy
 from jxkernel.scipy.special.gamma_functions import log_beta, log_gammas
 from jxkernel.scipy.stats.families import Discrete, capped_exp, whole
@@ -16,7 +17,7 @@ __all__ = [
 ]
 
 
-def _logpmf(k: Any, n: Any, p: Any) -> Any:
+def _logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     """Return the logarithm of a probability."""
     return _logarithm(k, n, p, *_ways(k, n, np.False_))
 

@@ -4,6 +4,7 @@ from math import log, pi
 from typing import Any
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.stats.families import Continuous, log1p_square, log_probability
 
 __all__ = [
@@ -18,7 +19,7 @@ __all__ = [
 ]
 
 
-def _logpdf(z: Any) -> Any:
+def _logpdf(z: ArrayLike) -> Any:
     return -log(pi) - log1p_square(z, jnp.ones_like(z))
 
 
@@ -31,7 +32,7 @@ def _sf(z: Any) -> Any:
     return _cdf(-z)
 
 
-def _logcdf(z: Any) -> Any:
+def _logcdf(z: ArrayLike) -> Any:
     return log_probability(_cdf(z))
 
 
@@ -50,7 +51,7 @@ def _ppf(q: Any) -> Any:
     return jnp.where(middle, inner, jnp.where(upper, size, -size))
 
 
-def _isf(q: Any) -> Any:
+def _isf(q: ArrayLike) -> Any:
     return -_ppf(q)
 
 

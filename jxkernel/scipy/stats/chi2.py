@@ -3,6 +3,7 @@
 from math import log
 from typing import Any
 
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import gammainc, gammaincc
 from jxkernel.scipy.stats.families import Continuous, between_ends, log_probability
 from jxkernel.scipy.stats.gamma import standard_logpdf as gamma_logpdf
@@ -30,7 +31,7 @@ def _cdf(z: Any, df: Any) -> Any:
     return between_ends(gammainc, df / 2, z / 2, 0, 1)
 
 
-def _logcdf(z: Any, df: Any) -> Any:
+def _logcdf(z: ArrayLike, df: ArrayLike) -> Any:
     return log_probability(_cdf(z, df))
 
 
@@ -38,7 +39,7 @@ def _sf(z: Any, df: Any) -> Any:
     return between_ends(gammaincc, df / 2, z / 2, 1, 0)
 
 
-def _logsf(z: Any, df: Any) -> Any:
+def _logsf(z: ArrayLike, df: ArrayLike) -> Any:
     return log_probability(_sf(z, df))
 
 

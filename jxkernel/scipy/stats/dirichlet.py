@@ -8,6 +8,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import promote_inexact
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import gammaln, xlogy
 from jxkernel.scipy.stats.saddle_point import LEAST, excess, few_of, log_poisson, log_stirling
 
@@ -44,7 +45,7 @@ def _standard_logpdf(x: Any, alpha: Any) -> Any:
 
 
 @fused
-def logpdf(x: Any, alpha: Any) -> Any:
+def logpdf(x: ArrayLike, alpha: ArrayLike) -> Any:
     """Return the logarithm of the density of the Dirichlet distribution.
 
     Args:
@@ -65,7 +66,7 @@ def logpdf(x: Any, alpha: Any) -> Any:
 
 
 @fused
-def pdf(x: Any, alpha: Any) -> Any:
+def pdf(x: ArrayLike, alpha: ArrayLike) -> Any:
     """Return the density of the Dirichlet distribution; arguments are those of ``logpdf``.
 
     Args:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.stats.families import Continuous, log_of_rest
 
 __all__ = [
@@ -22,7 +23,7 @@ def _logpdf(z: Any) -> Any:
     return jnp.where(z < 0, -np.inf, -z)
 
 
-def _cdf(z: Any) -> Any:
+def _cdf(z: ArrayLike) -> Any:
     return -jnp.expm1(_logsf(z))
 
 
@@ -31,7 +32,7 @@ def _logcdf(z: Any) -> Any:
     return jnp.where(inside, log_of_rest(-jnp.where(inside, z, 1)), -np.inf)
 
 
-def _sf(z: Any) -> Any:
+def _sf(z: ArrayLike) -> Any:
     return jnp.exp(_logsf(z))
 
 

@@ -18,6 +18,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.ufuncs import named
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special.elementwise import computed
 
 Weakness: TypeAlias = bool | tuple[int, ...]
@@ -41,8 +42,8 @@ def _standardized(
     function: Callable[..., Any],
     finish: Callable[..., Any],
     args: tuple[Any, ...],
-    loc: Any,
-    scale: Any,
+    loc: ArrayLike,
+    scale: ArrayLike,
     weakly: Weakness,
 ) -> Any:
     x, *parameters = args
@@ -55,7 +56,7 @@ def _standardized(
     return computed(name, compute, x, loc, scale, *parameters, weakly=weakly)
 
 
-def _of_numbers(value: Any, *args: Any) -> Any:
+def _of_numbers(value: ArrayLike, *args: Any) -> Any:
     """Return a value, which is NaN, and so are its slopes, where an argument is no number."""
     total = sum(args[1:], args[0])
     unknown = jnp.any(jnp.stack([jnp.isnan(x) for x in args]), axis=0)
@@ -139,7 +140,7 @@ def quantiles(
 def shifted(
     name: str,
     function: Callable[..., Any],
-    k: Any,
+    k: ArrayLike,
     *parameters: Any,
     loc: Any,
     weakly: Weakness = (0,),
@@ -155,7 +156,7 @@ def shifted(
 def probabilities(
     name: str,
     function: Callable[..., Any],
-    k: Any,
+    k: ArrayLike,
     *parameters: Any,
     loc: Any,
     weakly: Weakness = (0,),
@@ -169,7 +170,7 @@ def probabilities(
     return computed(name, compute, k, loc, *parameters, weakly=weakly)
 
 
-def whole(k: Any) -> Any:
+def whole(k: ArrayLike) -> Any:
     """Return where a number is whole."""
     return k == jnp.floor(k)
 
@@ -209,7 +210,7 @@ def capped_exp(y: Any) -> Any:
     return jnp.exp(jnp.minimum(y, 0.99 * float(np.log(dtypes.finfo(y.dtype).max))))
 
 
-def log_probability(p: Any) -> Any:
+def log_probability(p: ArrayLike) -> Any:
     """Return log(p), and at 0 one without a derivative."""
     never = p == 0
     return jnp.where(never, -np.inf, jnp.log(jnp.where(never, 1, p)))

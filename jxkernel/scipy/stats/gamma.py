@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import gammainc, gammaincc, gammaln, xlogy
 from jxkernel.scipy.stats.families import Continuous, between_ends, log_probability
 from jxkernel.scipy.stats.saddle_point import LEAST, log_gamma
@@ -19,7 +20,7 @@ __all__ = [
 ]
 
 
-def standard_logpdf(z: Any, a: Any) -> Any:
+def standard_logpdf(z: ArrayLike, a: ArrayLike) -> Any:
     """Return the logarithm of the density."""
     small = _small(z, a)
     return _logarithm(z, a, small, gammaln(small))
@@ -30,7 +31,7 @@ def _large(z: Any, a: Any) -> Any:
     return (a >= LEAST) & (a < np.inf) & (z > 0) & (z < np.inf)
 
 
-def _small(z: Any, a: Any) -> Any:
+def _small(z: ArrayLike, a: ArrayLike) -> Any:
     """Return the parameters of which the logarithm of Γ is needed, and 1 for others."""
     return jnp.where(_large(z, a), 1, a)
 
@@ -59,19 +60,19 @@ def standard_pdf(z: Any, a: Any) -> Any:
     return jnp.where(a > 0, value, np.nan)
 
 
-def _cdf(z: Any, a: Any) -> Any:
+def _cdf(z: ArrayLike, a: ArrayLike) -> Any:
     return between_ends(gammainc, a, z, 0, 1)
 
 
-def _logcdf(z: Any, a: Any) -> Any:
+def _logcdf(z: ArrayLike, a: ArrayLike) -> Any:
     return log_probability(_cdf(z, a))
 
 
-def _sf(z: Any, a: Any) -> Any:
+def _sf(z: ArrayLike, a: ArrayLike) -> Any:
     return between_ends(gammaincc, a, z, 1, 0)
 
 
-def _logsf(z: Any, a: Any) -> Any:
+def _logsf(z: ArrayLike, a: ArrayLike) -> Any:
     return log_probability(_sf(z, a))
 
 

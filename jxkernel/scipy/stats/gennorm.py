@@ -7,6 +7,7 @@ import numpy as np
 import jxkernel.numpy as jnp
 from jxkernel.api.custom.derivatives import custom_jvp
 from jxkernel.api.derivatives.autodiff import jvp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import gammaincc, gammaln
 from jxkernel.scipy.stats.families import Continuous
 
@@ -17,7 +18,7 @@ __all__ = [
 ]
 
 
-def _power(z: Any, beta: Any) -> Any:
+def _power(z: ArrayLike, beta: ArrayLike) -> Any:
     """Return |z|ᵝ; its second derivative at 0 is that of z² where β is 2, else 0."""
     middle = z == 0
     square = jnp.where(middle & (beta == 2), z, 0) ** 2

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.stats.families import log_of_rest
 
 __all__ = ["log_rest", "logpdf", "pdf", "quantile", "rest", "share"]
@@ -48,7 +49,7 @@ def log_rest(z: Any) -> Any:
     return jnp.where(far, -z - t / 2 + t * t / 24, jnp.where(never, 0, near))
 
 
-def quantile(q: Any) -> Any:
+def quantile(q: ArrayLike) -> Any:
     """Return -log(-log q), which is log q at 0 and -log(1 - q) at 1: so are its slopes."""
     least, most = q == 0, q == 1
     inner = -jnp.log(-jnp.log(jnp.where(least | most, 0.5, q)))

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.stats import gumbel
 from jxkernel.scipy.stats.families import Continuous
 
@@ -37,11 +38,11 @@ def _sf(z: Any) -> Any:
     return gumbel.share(-z)
 
 
-def _logsf(z: Any) -> Any:
+def _logsf(z: ArrayLike) -> Any:
     return -jnp.exp(z)
 
 
-def _ppf(p: Any) -> Any:
+def _ppf(p: ArrayLike) -> Any:
     most = p == 1
     inner = jnp.log(-jnp.log1p(-jnp.where(most, 0.5, p)))
     return jnp.where(most, -jnp.log1p(-jnp.where(most, p, 0)), inner)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.stats import gumbel
 from jxkernel.scipy.stats.families import Continuous
 
@@ -17,15 +18,15 @@ __all__ = [
 ]
 
 
-def _logpdf(z: Any) -> Any:
+def _logpdf(z: ArrayLike) -> Any:
     return gumbel.logpdf(z)
 
 
-def _pdf(z: Any) -> Any:
+def _pdf(z: ArrayLike) -> Any:
     return gumbel.pdf(z)
 
 
-def _cdf(z: Any) -> Any:
+def _cdf(z: ArrayLike) -> Any:
     return gumbel.share(z)
 
 
@@ -33,15 +34,15 @@ def _logcdf(z: Any) -> Any:
     return -jnp.exp(-z)
 
 
-def _sf(z: Any) -> Any:
+def _sf(z: ArrayLike) -> Any:
     return gumbel.rest(z)
 
 
-def _logsf(z: Any) -> Any:
+def _logsf(z: ArrayLike) -> Any:
     return gumbel.log_rest(z)
 
 
-def _ppf(p: Any) -> Any:
+def _ppf(p: ArrayLike) -> Any:
     return gumbel.quantile(p)
 
 

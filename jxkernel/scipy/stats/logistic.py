@@ -3,6 +3,7 @@
 from typing import Any
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import expit, logit
 from jxkernel.scipy.stats.families import Continuous
 
@@ -20,7 +21,7 @@ def _logpdf(z: Any) -> Any:
     return -jnp.logaddexp(z, 0) - jnp.logaddexp(-z, 0)
 
 
-def _cdf(z: Any) -> Any:
+def _cdf(z: ArrayLike) -> Any:
     return expit(z)
 
 
@@ -28,11 +29,11 @@ def _sf(z: Any) -> Any:
     return expit(-z)
 
 
-def _ppf(q: Any) -> Any:
+def _ppf(q: ArrayLike) -> Any:
     return logit(q)
 
 
-def _isf(q: Any) -> Any:
+def _isf(q: ArrayLike) -> Any:
     return -logit(q)
 
 

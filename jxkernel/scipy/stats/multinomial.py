@@ -8,6 +8,7 @@ import jxkernel.numpy as jnp
 from jxkernel import dtypes
 from jxkernel.numpy.fusing import fused
 from jxkernel.numpy.promotion import cast, dtype_of, promote_inexact
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import gammaln, xlogy
 from jxkernel.scipy.stats.saddle_point import LEAST, excess, few_of, log_poisson, log_stirling
 
@@ -34,7 +35,7 @@ def _logpmf(x: Any, n: Any, p: Any) -> Any:
 
 
 @fused
-def logpmf(x: Any, n: Any, p: Any) -> Any:
+def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     """Return the logarithms of the probabilities of the multinomial distribution.
 
     Args:
@@ -51,7 +52,7 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
 
 
 @fused
-def pmf(x: Any, n: Any, p: Any) -> Any:
+def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     """Return the probabilities of the multinomial distribution; arguments are as for ``logpmf``.
 
     Args:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import xlog1py, xlogy
 from jxkernel.scipy.special.gamma_functions import log_gammas
 from jxkernel.scipy.stats.families import Discrete, capped_exp, whole
@@ -16,7 +17,7 @@ __all__ = [
 ]
 
 
-def _logpmf(k: Any, n: Any, p: Any) -> Any:
+def _logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     """Return the logarithm of a probability."""
     return _logarithm(k, n, p, *_ways(k, n, p))
 
@@ -27,7 +28,7 @@ def _forms(k: Any, n: Any, p: Any) -> Any:
     return inside, inside & (n + k >= LEAST) & (n + k < np.inf) & (p < 1)
 
 
-def _ways(k: Any, n: Any, p: Any) -> Any:
+def _ways(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     """Return the logarithms of C(n + k - 1, k), of n! and of k!, the last two of few.
 
     The first is meant where the form for large counts does not hold, the others where it does.
@@ -51,7 +52,7 @@ def _logarithm(k: Any, n: Any, p: Any, ways: Any, *factorials: Any) -> Any:
     return jnp.where((n > 0) & (p > 0) & (p <= 1), value, np.nan)
 
 
-def _pmf(k: Any, n: Any, p: Any) -> Any:
+def _pmf(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Any:
     """Return the probabilities, which are powers of 1 - p where that is 0."""
     ways, *factorials = _ways(k, n, p)
     end = p == 1

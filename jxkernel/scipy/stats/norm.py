@@ -3,6 +3,7 @@
 from math import log, pi
 from typing import Any
 
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import log_ndtr, ndtr, ndtri
 from jxkernel.scipy.stats.families import Continuous
 
@@ -25,7 +26,7 @@ def _logpdf(z: Any) -> Any:
     return -0.5 * z * z - _HALF_LOG_TAU
 
 
-def _cdf(z: Any) -> Any:
+def _cdf(z: ArrayLike) -> Any:
     return ndtr(z)
 
 
@@ -33,7 +34,7 @@ def _sf(z: Any) -> Any:
     return ndtr(-z)
 
 
-def _logcdf(z: Any) -> Any:
+def _logcdf(z: ArrayLike) -> Any:
     return log_ndtr(z)
 
 
@@ -41,11 +42,11 @@ def _logsf(z: Any) -> Any:
     return log_ndtr(-z)
 
 
-def _ppf(q: Any) -> Any:
+def _ppf(q: ArrayLike) -> Any:
     return ndtri(q)
 
 
-def _isf(q: Any) -> Any:
+def _isf(q: ArrayLike) -> Any:
     return -ndtri(q)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 import jxkernel.numpy as jnp
 from jxkernel.numpy.fusing import fused
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import gammaincc, gammaln
 from jxkernel.scipy.special.elementwise import computed
 from jxkernel.scipy.stats.families import Discrete, whole
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-def _logpmf(k: Any, mu: Any) -> Any:
+def _logpmf(k: ArrayLike, mu: ArrayLike) -> Any:
     return _logarithm(mu, *_count(k))
 
 
@@ -36,7 +37,7 @@ def _logarithm(mu: Any, inside: Any, count: Any, factorial: Any) -> Any:
     return jnp.where(mu >= 0, value, np.nan)
 
 
-def _pmf(k: Any, mu: Any) -> Any:
+def _pmf(k: ArrayLike, mu: ArrayLike) -> Any:
     """Return the probabilities, which are powers of mu where that is 0: nothing of large counts."""
     inside, count, factorial = _count(k)
     never = mu == 0
@@ -94,7 +95,7 @@ cdf = _POISSON("cdf", _cdf, at="1, 2.0", shows="Array(0.406, dtype=float32, weak
 
 
 @fused
-def entropy(mu: Any, loc: Any = 0) -> Any:
+def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Any:
     """Return the entropy of the Poisson distribution, in nats.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import log_ndtr
 from jxkernel.scipy.special.elementwise import epsilon
 from jxkernel.scipy.stats.families import Continuous, log_of_rest
@@ -73,11 +74,11 @@ def _logsf(z: Any, a: Any, b: Any) -> Any:
     return _bounded(z, a, b, _log_weight(inner, b) - _log_weight(a, b), 0.0, -np.inf)
 
 
-def _cdf(z: Any, a: Any, b: Any) -> Any:
+def _cdf(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     return jnp.exp(_logcdf(z, a, b))
 
 
-def _sf(z: Any, a: Any, b: Any) -> Any:
+def _sf(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     return jnp.exp(_logsf(z, a, b))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.stats.families import Continuous
 
 __all__ = [
@@ -19,11 +20,11 @@ def _logpdf(z: Any) -> Any:
     return jnp.where((z >= 0) & (z <= 1), 0.0, -np.inf).astype(z.dtype)
 
 
-def _cdf(z: Any) -> Any:
+def _cdf(z: ArrayLike) -> Any:
     return jnp.clip(z, 0, 1)
 
 
-def _ppf(q: Any) -> Any:
+def _ppf(q: ArrayLike) -> Any:
     return q
 
 

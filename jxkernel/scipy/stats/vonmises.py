@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 import jxkernel.numpy as jnp
+from jxkernel.runtime import ArrayLike
 from jxkernel.scipy.special import i0e
 from jxkernel.scipy.stats.families import Continuous
 
@@ -25,7 +26,7 @@ def _logpdf(z: Any, kappa: Any) -> Any:
     return jnp.where(kappa >= 0, value, np.nan)
 
 
-def _pdf(z: Any, kappa: Any) -> Any:
+def _pdf(z: ArrayLike, kappa: ArrayLike) -> Any:
     return jnp.exp(_logpdf(z, kappa))
 
 
