@@ -22,7 +22,6 @@ import scipy.special
 import jxkernel as jx
 from jxkernel import numpy as jnp
 from jxkernel.primitives.elementwise import vectorized
-from jxkernel.primitives.elementwise.families import FLOATING, unary
 from jxkernel.scipy import special
 
 __all__ = ["FUNCTIONS", "Function", "Tally", "differences", "pairs", "positive_floats", "ulps"]
@@ -82,11 +81,6 @@ class Function:
             return self.reference(*[operand.astype(np.float64) for operand in operands])
 
 
-_own_erfc_p = unary(
-    "own_erfc", FLOATING, lower="chlo.erfc", reference=scipy.special.erfc, jvp=lambda t, x, y: t
-)
-
-
 def _inverse_error(x: Any) -> Any:
     """SciPy has 0 at -0."""
     return np.copysign(scipy.special.erfinv(x), x)
@@ -109,7 +103,7 @@ FUNCTIONS = (
     Function("log1p", np.log1p, rising=1, most=0.95),
     Function("log2", np.log2, rising=1, own=lambda x: jnp.log(x) / log(2), most=1.2),
     Function("exp2", np.exp2, rising=1, own=lambda x: jnp.exp(x * log(2))),
-    Function("erfc", scipy.special.erfc, rising=-1, module=special, own=_own_erfc_p.bind, most=8),
+    Function("erfc", scipy.special.erfc, rising=-1, module=special, most=8),
     Function("erfinv", _inverse_error, rising=1, parity=-1, module=special, most=2),
     Function("gammaln", _log_gamma, module=special),
     Function("digamma", scipy.special.digamma, module=special),
@@ -258,8 +252,8 @@ are lowered as formulas that become vector instructions, computed in float64 for
 narrower results, `log1p`, `log2` and `erfinv` in float32. The jaxpr still has `sin`, derivatives go
 through `sin` and `cos`, and other platforms are lowered as before. `cbrt` and `arctan2`, of which
 XLA's own lose denormal numbers, and those of which it loses digits, `sinh` to `erfinv`, `gammaln`
-and `digamma`, are formulas in arrays of every size; `log2`, `exp2` and `erfc` are right on other
-platforms too. The
+and `digamma`, are formulas in arrays of every size; whole powers of `exp2` and `log2` are exact on
+other platforms too. The
 [decision](decisions/0035-formulas-that-become-vector-instructions.md) says why. `erfc` below 1 is
 XLA's own 1 - erf(x), the one function here whose neighbours are in the wrong order somewhere.
 

@@ -144,7 +144,9 @@ exp2_p = unary(
 
 
 def exp2(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
-    """Return 2ˣ, for floating and complex dtypes: a power of 2 where x is a whole number.
+    """Return 2ˣ, for floating and complex dtypes: a power of 2 where x is a whole real number.
+
+    With an accuracy it is XLA's exp(x ln 2), whose exp has that accuracy.
 
     Args:
       x: an array of a floating or complex dtype, or a number.
@@ -229,6 +231,8 @@ log2_p = unary(
 
 def log2(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
     """Return the logarithm to base 2: a whole number where x is a power of 2.
+
+    With an accuracy it is XLA's log(x) / ln 2, whose log has that accuracy.
 
     Args:
       x: an array of a floating or complex dtype, or a number.

@@ -93,14 +93,18 @@ def _applied(operation: str) -> Callable[[Formula], Formula]:
     return lambda x: x.scope.apply(operation, (x,), x.dtype)
 
 
-def _complementary_error(x: Formula) -> Formula:
-    return complementary_error(x) if x.dtype == np.float32 else x.erfc()
+_erfc_rule = vectorized(complementary_error, formula_rule(_applied("chlo.erfc")), always=True)
+
+
+def _erfc_lower(context: Any, x: Any, *, accuracy: Accuracy = None) -> Any:
+    """There is one accuracy, whatever is asked for."""
+    return _erfc_rule(context, x)
 
 
 erfc_p = unary(
     "erfc",
     FLOATING,
-    lower=formula_rule(_complementary_error),
+    lower=_erfc_lower,
     reference="scipy.special.erfc",
     jvp=lambda t, x, y: mul(t, mul(_bell(x), -_ERF_SLOPE)),
 )
