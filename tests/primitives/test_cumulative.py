@@ -53,6 +53,35 @@ def test_long_axes_are_walked_in_blocks(name, shape, reverse):
     assert_close(function(x, axis, reverse), accumulated(ufunc, x, axis, reverse))
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [
+        *[((1005,), 0), ((3, 2001), 1), ((40_000, 2), 1), ((20_000, 7), 1), ((9_000, 8), 1)],
+        *[((1005, 3), 0), ((2, 2001, 5), 1), ((500, 7, 20), 1), ((300, 9, 40), 1)],
+    ],
+)
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "complex64", "int8", "uint16", "int32", "bfloat16"]
+)
+def test_long_and_inner_axes_are_accumulated_in_a_kernel(dtype, shape, axis, reverse):
+    x = (RANDOM.integers(-9, 9, shape) % 5).astype(dtype)
+    wide = np.float32 if dtype == "bfloat16" else dtype
+    expected = accumulated(np.add, x.astype(wide), axis, reverse).astype(dtype)
+    with jx.enable_x64(True):
+        cumulate = jx.jit(lambda x: cumsum(x, axis, reverse))
+        assert "@accumulation" in cumulate.lower(x).as_text()
+        assert_close(cumulate(x), expected)
+
+
+def test_long_axes_of_costly_elements_are_walked_in_blocks():
+    x = RANDOM.standard_normal(2003).astype(np.float32)
+    cumulate = jx.jit(cumlogsumexp)
+    assert "@accumulation" not in cumulate.lower(x).as_text()
+    assert_close(cumulate(x), np.logaddexp.accumulate(x))
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_large_arrays_are_walked_from_the_front(axis):
     x = RANDOM.integers(-9, 9, (40, 50, 60)).astype(np.int32)
@@ -186,7 +215,7 @@ def test_bad_input_is_told(name):
     [((40, 512), True), ((40, 500), False), ((64, 256), True), ((8, 256), False)],
 )
 def test_rows_that_share_cache_lines_are_moved_apart(shape, moves):
-    x = np.arange(np.prod(shape), dtype=np.int32).reshape(shape) % 7
-    cumulate = jx.jit(lambda x: cumsum(x, 1))
+    x = (np.arange(np.prod(shape)).reshape(shape) % 7).astype(np.float32)
+    cumulate = jx.jit(lambda x: cumlogsumexp(x, 1))
     assert ("stablehlo.transpose" in cumulate.lower(x).as_text()) is moves
-    np.testing.assert_array_equal(cumulate(x), np.cumsum(x, axis=1))
+    assert_close(cumulate(x), np.logaddexp.accumulate(x, axis=1))

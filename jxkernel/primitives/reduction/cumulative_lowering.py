@@ -1,8 +1,9 @@
 """Lowering of cumulative operations: a loop over positions, or a windowed reduction.
 
 XLA compiles the loop to native code that updates the result in place, at a few nanoseconds per
-position, and vectorises its body over the other axes.  To begin a loop takes it longer than the
-quadratic work of a windowed reduction of a few numbers.
+position, and vectorises its body over the other axes.  Axes that are long, or that would be moved
+to the front, are walked in a kernel of its own (``cumulative_kernel``).  To begin a loop takes it
+longer than the quadratic work of a windowed reduction of a few numbers.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from jxkernel import hlo
+from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType, DTypeLike
+from jxkernel.primitives.reduction.cumulative_kernel import Accumulation
 from jxkernel.primitives.shape.transpose import inverse_permutation
 
 __all__ = ["Combine", "lower_cumulative"]
@@ -43,9 +45,10 @@ _INT = np.dtype(np.int32)
 class _Cumulation:
     """What the steps of one lowering share: where to emit, how to combine, which numbers."""
 
-    def __init__(self, context: Any, combine: Combine, start: Any, dtype: Any) -> None:
+    def __init__(self, context: Any, combine: Combine, start: Any, dtype: Any, light: bool) -> None:
         self.context = context
         self.combine = combine
+        self.light = light
         self.start = start
         self.dtype = dtype
 
@@ -99,6 +102,7 @@ def lower_cumulative(
     combine: Combine,
     start: Any,
     dtype: DTypeLike,
+    light: bool,
 ) -> Any:
     """Append the accumulation of ``x`` along an axis.
 
@@ -111,10 +115,11 @@ def lower_cumulative(
       combine: joins accumulated values with the next.
       start: the neutral element.
       dtype: the dtype to accumulate in.
+      light: whether to combine takes an instruction or two, so that vectors gain little.
     """
     if aval.size == 0 or aval.shape[axis] == 1:
         return x
-    work = _Cumulation(context, combine, start, dtype)
+    work = _Cumulation(context, combine, start, dtype, light)
     if dtype != aval.dtype:
         x = context.value("stablehlo.convert", work.kind(aval.shape), (x,))
     if context.module.platform == "cpu":
@@ -132,9 +137,13 @@ def _by_loops(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reve
         return _loop(work, x, shape, axis, reverse)
     if prod(shape) * shape[axis] <= _FEW:
         return _by_windows(work, x, shape, axis, reverse)
-    if shape[axis] > _BLOCK:
+    is_long = shape[axis] > _BLOCK
+    moves = axis and (prod(shape) >= _LARGE or _collides(shape, axis, work.dtype))
+    if (is_long or moves) and _suits_one_kernel(work, shape, axis):
+        return _in_one_kernel(work, x, shape, axis, reverse)
+    if is_long:
         return _by_blocks(work, x, shape, axis, reverse)
-    if axis and (prod(shape) >= _LARGE or _collides(shape, axis, work.dtype)):
+    if moves:
         order = [axis, *(a for a in range(len(shape)) if a != axis)]
         moved = tuple(shape[a] for a in order)
         y = _loop(work, work.transpose(x, shape, order), moved, 0, reverse)
@@ -146,6 +155,31 @@ def _collides(shape: tuple[int, ...], axis: int, dtype: DType) -> bool:
     """Whether what one turn of the loop reads lies so that it pushes itself out of the cache."""
     apart = prod(shape[axis:]) * np.dtype(dtype).itemsize
     return prod(shape[:axis]) > _WAYS * (_PAGE // gcd(apart, _PAGE))
+
+
+def _suits_one_kernel(work: _Cumulation, shape: tuple[int, ...], axis: int) -> bool:
+    """Whether the elements are few enough, of whole bytes, and quick to combine."""
+    return (
+        work.light
+        and work.context.makes_one_kernel
+        and prod(shape) < 1 << 31
+        and dtypes.itemsize_bits(work.dtype) >= 8
+    )
+
+
+def _in_one_kernel(
+    work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reverse: bool
+) -> Any:
+    def combine(builder: hlo.Builder, a: Any, b: Any) -> Any:
+        return work.combined(builder, (beside,), a, b)
+
+    count, size, beside = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    loops = Accumulation(count, size, beside, _BLOCK, work.dtype, work.start, combine, reverse)
+    flat = (prod(shape),)
+    (y,) = work.context.one_kernel(
+        "accumulation", (work.reshape(x, flat),), (work.kind(flat),), loops.every
+    )
+    return work.reshape(y, shape)
 
 
 def _by_blocks(work: _Cumulation, x: Any, shape: tuple[int, ...], axis: int, reverse: bool) -> Any:

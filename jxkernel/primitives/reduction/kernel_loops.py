@@ -19,7 +19,9 @@ __all__ = [
     "SCALAR",
     "State",
     "counted",
+    "divided",
     "integer",
+    "lane_of",
     "next_number",
     "read",
     "stored",
@@ -125,10 +127,10 @@ def visited(
         found = stored(inner, found)
         for lane in range(number):
             place = integer(inner, "add", first, lane) if lane else first
-            now = visit(inner, place, _lane(inner, found, dtype, lane, number), *now)
+            now = visit(inner, place, lane_of(inner, found, dtype, lane, number), *now)
         return now
 
-    whole, left = _divided(builder, count, lanes)
+    whole, left = divided(builder, count, lanes)
     passed = integer(builder, "multiply", whole, lanes)
 
     def turn(inner: hlo.Builder, number: Any, *now: Any) -> State:
@@ -144,7 +146,7 @@ def visited(
     return counted(builder, left, state, last)
 
 
-def _divided(builder: hlo.Builder, count: Any, lanes: int) -> tuple[Any, Any]:
+def divided(builder: hlo.Builder, count: Any, lanes: int) -> tuple[Any, Any]:
     """Return how many turns take several elements, and how many elements are left.
 
     One is never left: XLA writes a loop of one turn out, and then copies the array it writes to.
@@ -156,13 +158,15 @@ def _divided(builder: hlo.Builder, count: Any, lanes: int) -> tuple[Any, Any]:
     return whole, integer(builder, "remainder", count, lanes)
 
 
-def _lane(builder: hlo.Builder, x: Any, dtype: DType, lane: int, lanes: int) -> Any:
-    """Return one of several elements, as a vector."""
+def lane_of(
+    builder: hlo.Builder, x: Any, dtype: DType, lane: int, lanes: int, width: int = 1
+) -> Any:
+    """Return one of the equal parts, so wide, of a vector."""
     if lanes == 1:
         return x
     bounds = {
-        "start_indices": hlo.dense_i64_array((lane,)),
-        "limit_indices": hlo.dense_i64_array((lane + 1,)),
+        "start_indices": hlo.dense_i64_array((lane * width,)),
+        "limit_indices": hlo.dense_i64_array((lane * width + width,)),
         "strides": hlo.dense_i64_array((1,)),
     }
-    return builder.value("stablehlo.slice", hlo.tensor_type((1,), dtype), (x,), bounds)
+    return builder.value("stablehlo.slice", hlo.tensor_type((width,), dtype), (x,), bounds)
