@@ -20,6 +20,9 @@ from jxkernel.primitives.reduction.radix import LONG, Sortable, in_rows, lanes_f
 
 __all__ = ["Selection", "partitioned_by_digits"]
 
+_PIECE = 512
+"""How many keys are compared at once with one."""
+
 
 def partitioned_by_digits(
     context: Any, x: hlo.Value, shape: tuple[int, ...], dimension: int, kind: Sortable, rank: int
@@ -54,7 +57,8 @@ class Selection:
 
     The highest digit comes first.  One loop counts its values among the elements of a row; in one
     of these the rank falls.  A second writes elements of lower values first, then those of this
-    value, then the others, each in their order, and so on among those of this value.
+    value, then the others, each in their order, and so on among those of this value.  Where the
+    element alone is wanted, the second keeps those of this value.
     """
 
     def __init__(self, dtype: DTypeLike, length: int, bits: range, lanes: int) -> None:
@@ -74,13 +78,111 @@ class Selection:
         types = [value.type for value in state]
         loop = builder.op("stablehlo.while", types, state, regions=2)
 
-        def going(inner: hlo.Builder, shift: Any, *now: Any) -> tuple[Any]:
-            least = inner.constant(self.bits.start, INDEX)
-            return (inner.compare(shift, least, "GE", (), "SIGNED"),)
-
-        builder.region(loop, 0, types, going)
+        builder.region(loop, 0, types, self._is_digit_left)
         builder.region(loop, 1, types, self._level)
         return loop.results[2]
+
+    def found(self, builder: hlo.Builder, keys: Any, start: Any, rank: Any) -> tuple[Any, Any]:
+        """Return the key of a rank in a row of keys, and that of the next rank, as vectors of one.
+
+        After the last rank comes the last again.
+        """
+        kind = hlo.tensor_type((self.length,), self.dtype)
+        pending = stored(builder, read(builder, keys, start, kind, self.length))
+        first = builder.constant(self.bits.stop - self.width, INDEX)
+        count = builder.constant(self.length, INDEX)
+        state = (first, pending, count, rank, builder.constant(0, self.dtype))
+        types = [value.type for value in state]
+        loop = builder.op("stablehlo.while", types, state, regions=2)
+        builder.region(loop, 0, types, self._is_digit_left)
+        builder.region(loop, 1, types, self._kept)
+        _, _, equal, place, key = loop.results
+        key = builder.value("stablehlo.reshape", hlo.tensor_type((1,), self.dtype), (key,))
+        after = builder.compare(integer(builder, "add", place, 1), equal, "LT", (), "SIGNED")
+        last = builder.constant(self.length - 1, INDEX)
+        is_last = builder.compare(rank, last, "EQ", (), "SIGNED")
+        is_same = builder.value("stablehlo.or", after.type, (after, is_last))
+        above = self._least_above(builder, keys, start, key)
+        return key, builder.value("stablehlo.select", key.type, (is_same, key, above))
+
+    def _is_digit_left(self, builder: hlo.Builder, shift: Any, *now: Any) -> tuple[Any]:
+        least = builder.constant(self.bits.start, INDEX)
+        return (builder.compare(shift, least, "GE", (), "SIGNED"),)
+
+    def _kept(
+        self, builder: hlo.Builder, shift: Any, pending: Any, count: Any, rank: Any, key: Any
+    ) -> State:
+        """Keep the pending elements of the digit that the rank falls on, and add it to the key."""
+        value, below, equal = self._value(builder, shift, pending, count, rank)
+
+        def keep(inner: hlo.Builder, _: Any, own: Any, place: Any, pending: Any) -> State:
+            is_kept = inner.compare(self._digit(inner, own, shift), value, "EQ", (), "SIGNED")
+            one = inner.value("stablehlo.convert", SCALAR, (is_kept,))
+            pending = written(inner, pending, own, place)
+            return integer(inner, "add", place, one), pending
+
+        zero = builder.constant(0, INDEX)
+        _, pending = visited(
+            builder,
+            zero,
+            count,
+            self.lanes,
+            self.dtype,
+            (zero, pending),
+            lambda _, pending: pending,
+            keep,
+        )
+        digit, by = (builder.value("stablehlo.convert", self.scalar, (x,)) for x in (value, shift))
+        digit = builder.value("stablehlo.shift_left", self.scalar, (digit, by))
+        key = builder.value("stablehlo.or", self.scalar, (key, digit))
+        rank = integer(builder, "subtract", rank, below)
+        return self._next_shift(builder, shift), pending, equal, rank, key
+
+    def _next_shift(self, builder: hlo.Builder, shift: Any) -> Any:
+        """Return where the next digit begins; after the last, a place before all.
+
+        The last may overlap with the one before, which is the same in all that are left.
+        """
+        least = self.bits.start
+        is_last = builder.compare(shift, builder.constant(least, INDEX), "EQ", (), "SIGNED")
+        lower = integer(builder, "maximum", integer(builder, "subtract", shift, self.width), least)
+        over = builder.constant(least - 1, INDEX)
+        return builder.value("stablehlo.select", SCALAR, (is_last, over, lower))
+
+    def _least_above(self, builder: hlo.Builder, keys: Any, start: Any, key: Any) -> Any:
+        """Return the least key of a row above a key: the greatest number where there is none.
+
+        Pieces of the row are compared place by place; the last ends where the row does.
+        """
+        width = min(self.length, _PIECE)
+        kind = hlo.tensor_type((width,), self.dtype)
+        greatest = builder.splat(2 ** len(self.bits) - 1, (width,), self.dtype)
+        last = integer(builder, "add", start, self.length - width)
+
+        def turn(inner: hlo.Builder, number: Any, least: Any) -> State:
+            ahead = integer(inner, "add", start, integer(inner, "multiply", number, width))
+            own = read(inner, keys, integer(inner, "minimum", ahead, last), kind, width)
+            spread = inner.broadcast(key, (0,), (width,), self.dtype)
+            above = inner.compare(own, spread, "GT", (width,), "UNSIGNED")
+            own = inner.value("stablehlo.select", kind, (above, own, greatest))
+            return (inner.value("stablehlo.minimum", kind, (least, own)),)
+
+        (least,) = counted(builder, -(-self.length // width), (greatest,), turn)
+        reduction = builder.op(
+            "stablehlo.reduce",
+            (self.scalar,),
+            (least, builder.constant(2 ** len(self.bits) - 1, self.dtype)),
+            {"dimensions": hlo.dense_i64_array((0,))},
+            regions=1,
+        )
+
+        def body(inner: hlo.Builder, a: Any, b: Any) -> tuple[Any]:
+            return (inner.value("stablehlo.minimum", self.scalar, (a, b)),)
+
+        builder.region(reduction, 0, (self.scalar, self.scalar), body)
+        return builder.value(
+            "stablehlo.reshape", hlo.tensor_type((1,), self.dtype), (reduction.result,)
+        )
 
     def _level(
         self,
@@ -104,13 +206,8 @@ class Selection:
         (pending,) = visited(
             builder, middle, equal, self.lanes, self.dtype, (pending,), lambda *_: result, copy
         )
-        # The last digit may overlap with the one before, which is the same in all that are left.
-        least = self.bits.start
-        is_last = builder.compare(shift, builder.constant(least, INDEX), "EQ", (), "SIGNED")
-        lower = integer(builder, "maximum", integer(builder, "subtract", shift, self.width), least)
-        over = builder.constant(least - 1, INDEX)
-        shift = builder.value("stablehlo.select", SCALAR, (is_last, over, lower))
-        return shift, pending, result, middle, equal, integer(builder, "subtract", rank, below)
+        rank = integer(builder, "subtract", rank, below)
+        return self._next_shift(builder, shift), pending, result, middle, equal, rank
 
     def _digit(self, builder: hlo.Builder, key: Any, shift: Any) -> Any:
         word = builder.value("stablehlo.reshape", self.scalar, (key,))
