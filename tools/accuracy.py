@@ -101,6 +101,7 @@ FUNCTIONS = (
     Function("sinh", np.sinh, rising=1, parity=-1),
     Function("cosh", np.cosh, parity=1, most=1.05),
     Function("log1p", np.log1p, rising=1, most=0.95),
+    Function("expm1", np.expm1, rising=1, most=0.9),
     Function("log2", np.log2, rising=1, own=lambda x: jnp.log(x) / log(2), most=1.2),
     Function("exp2", np.exp2, rising=1, own=lambda x: jnp.exp(x * log(2))),
     Function("erfc", scipy.special.erfc, rising=-1, module=special, most=8),

@@ -35,6 +35,7 @@ from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.elementwise.vectorized import (
     binary_exponential,
     cube_root,
+    exponential_less_one,
     gains,
     logarithm_of_one_plus,
     power,
@@ -166,7 +167,7 @@ def exp2(x: ArrayLike, *, accuracy: Accuracy = None) -> Any:
 expm1_p = unary(
     "expm1",
     INEXACT,
-    lower="stablehlo.exponential_minus_one",
+    lower=vectorized(exponential_less_one, lower_by_name("stablehlo.exponential_minus_one")),
     reference=np.expm1,
     # Not y + 1, which has no digits left where y is nearly -1.
     jvp=lambda t, x, y: mul(t, exp(x)),

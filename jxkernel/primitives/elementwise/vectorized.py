@@ -23,6 +23,7 @@ __all__ = [
     "binary_exponential",
     "cosine",
     "cube_root",
+    "exponential_less_one",
     "gains",
     "hyperbolic_cosine",
     "hyperbolic_sine",
@@ -46,7 +47,8 @@ LEAST_SIZE = 1 << 14
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 _I32, _I64 = np.dtype(np.int32), np.dtype(np.int64)
 _SIGN, _MAGNITUDE, _INFINITY = -(2**31), 0x7FFFFFFF, 0x7F800000
-_LEAST_NORMAL, _ONE, _TWO, _HALF_ROOT_2 = 0x00800000, 0x3F800000, 0x40000000, 0x3F3504F3
+_LEAST_NORMAL, _HALF, _ONE, _TWO = 0x00800000, 0x3F000000, 0x3F800000, 0x40000000
+_HALF_ROOT_2 = 0x3F3504F3
 """Bits of float32 numbers, as integers."""
 
 NARROW = frozenset((_F32, np.dtype(dtypes.bfloat16), np.dtype(np.float16)))
@@ -431,9 +433,42 @@ def logarithm_of_one_plus(x: Formula) -> Formula:
     return (x < inf).where(value, x, x)
 
 
-# ---------------------------------------------------------------- sinh, cosh
+# ---------------------------------------------------------------- expm1
 
 _LOG2_E = 1 / _LN_2
+_EXPONENTIAL = (
+    0.5000000044195108,
+    0.16666666370253252,
+    0.04166636076810444,
+    0.008333389395573158,
+    0.0013940639664954055,
+    0.00019845878973937924,
+)
+"""Of (e^r - 1 - r) / r², for |r| <= ½ log 2."""
+
+
+def exponential_less_one(x: Formula) -> Formula:
+    """Return e^x - 1: x itself where that is the nearest float32.
+
+    With x = k log 2 + r and s = 2^k it is (s - 1) + s r + s r² p(r), the first two added with what
+    their sum rounds off.  A half of s is a number for the greatest x too.
+    """
+    whole = (x * _LOG2_E).round_even()
+    above, below = x - whole * _LN_2_HIGH, whole * (_LN_2 - _LN_2_HIGH)
+    r = above - below
+    rest = (above - r) - below
+    # The low bits of this sum are those of the whole number.
+    half = (((whole + 1.5 * 2.0**23).bits() << 23) + _HALF).bits()
+    less, linear = half - 0.5, half * r
+    total = less + linear
+    low = linear - (total - less)
+    value = 2.0 * (total + (low + half * (rest + r * r * r.polynomial(_EXPONENTIAL))))
+    value = (x < -18.0).where(-1.0, (x > 89.0).where(inf, value, x), x)
+    return (x.magnitude() < 2.0**-25).where(x, value, x)
+
+
+# ---------------------------------------------------------------- sinh, cosh
+
 _SINH = (1.0, 1 / 6, 1 / 120, 1 / 5040, 1 / 362880)
 """Of the series of sinh x, which x^11 / 11! follows: of 1 part in 2^35 at ½."""
 
