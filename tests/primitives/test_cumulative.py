@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import jxkernel as jx
+from jxkernel._jaxlib import version
 from jxkernel.primitives.elementwise.arithmetic import add, mul
 from jxkernel.primitives.reduction.associative_scan import scan_associatively
 from jxkernel.primitives.reduction.cumulative import cumlogsumexp, cummax, cummin, cumprod, cumsum
@@ -71,7 +72,8 @@ def test_long_and_inner_axes_are_accumulated_in_a_kernel(dtype, shape, axis, rev
     expected = accumulated(np.add, x.astype(wide), axis, reverse).astype(dtype)
     with jx.enable_x64(True):
         cumulate = jx.jit(lambda x: cumsum(x, axis, reverse))
-        assert "@accumulation" in cumulate.lower(x).as_text()
+        makes_one = version >= (0, 11, 2)
+        assert ("@accumulation" in cumulate.lower(x).as_text()) is makes_one
         assert_close(cumulate(x), expected)
 
 

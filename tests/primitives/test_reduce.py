@@ -7,6 +7,7 @@ import pytest
 import jxkernel as jx
 import jxkernel.numpy as jnp
 from jxkernel import lax
+from jxkernel._jaxlib import version
 from jxkernel.primitives.reduction.reduce import (
     argmax,
     argmin,
@@ -178,6 +179,37 @@ def test_the_first_of_equal_extremes_and_of_nans_is_found(size):
         x[[first, size - 1]] = np.nan
         assert argmax(x, 0, np.int32) == argmin(x, 0, np.int32) == first
     assert argmax(np.full(size, -np.inf, np.float32), 0, np.int32) == 0
+
+
+ORDERED = ["bool", "int8", "uint8", "int16", "uint32", "int32", "int64"]
+ORDERED += ["float32", "float64", "float16", "bfloat16"]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("shape", [(3, 4097), (40, 99), (2, 9, 130), (300,), (70, 3)])
+@pytest.mark.parametrize("dtype", ORDERED)
+def test_positions_are_those_of_numpy_along_every_axis(dtype, shape):
+    with jx.enable_x64(True):
+        x = np.asarray(RANDOM.integers(-9, 9, shape)).astype(dtype)
+        if "float" in dtype:
+            x.reshape(-1)[::37] = np.nan
+            x.reshape(-1)[5::11] = -np.inf
+        for axis in range(x.ndim):
+            for function, name in ((argmax, "argmax"), (argmin, "argmin")):
+                found = jx.jit(lambda x, f=function, a=axis: f(x, a, np.int32))(x)
+                wide = x.astype(np.float32) if dtype == "bfloat16" else x
+                np.testing.assert_array_equal(found, getattr(wide, name)(axis))
+
+
+def test_few_elements_many_and_those_on_another_platform_have_their_own_ways():
+    def text(size, platform):
+        traced = jx.jit(lambda x: argmax(x, 0, np.int32)).trace(np.ones(size, np.float32))
+        return traced.lower(lowering_platforms=(platform,)).as_text()
+
+    assert text(1000, "cpu").count("stablehlo.reduce") == 1
+    if version >= (0, 11, 2):
+        assert "@extreme_places" in text(5000, "cpu")
+    assert "@extreme_places" not in text(5000, "cuda")
 
 
 WIDE = [np.float32, np.float64, np.float16, ml_dtypes.bfloat16]

@@ -1,4 +1,4 @@
-"""The extremes of an array along axes and their places, by the way that is quick on CPU."""
+"""The extremes of an array along axes, by the way that is quick on CPU."""
 
 from collections.abc import Callable
 from math import prod
@@ -10,12 +10,11 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
-from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.reduction.folding import folds, lower_by_folding
 from jxkernel.primitives.shape.broadcast import append_reduction
 from jxkernel.primitives.shape.short_rows import goes_by_columns
 
-__all__ = ["loses_nan", "lower_extreme", "lower_position", "with_nan"]
+__all__ = ["loses_nan", "lower_extreme", "with_nan"]
 
 _FLAG = np.dtype(np.int8)
 
@@ -28,9 +27,6 @@ _LEAST_HANDED_OVER = 1 << 12
 _LEAST_LENGTH = 1 << 10
 """The elements of a row from which a second reduction, which costs a kernel, gains."""
 _MOST_ROWS, _FEWEST_ROWS = 64, 8
-
-_LEAST_ROW, _MOST_ROW, _LEAST_SIZE = 1 << 9, 1 << 12, 1 << 14
-"""The elements of a row, and those of a vector that is worth cutting into rows."""
 
 
 def lower_extreme(
@@ -154,81 +150,3 @@ def _nan_where(context: Any, some: Any, numbers: Any, shape: tuple[int, ...], dt
 
 def _left(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([size for axis, size in enumerate(shape) if axis not in axes])
-
-
-def lower_position(context: Any, x: hlo.Value, axis: int, operation: str, start: Any) -> Any:
-    """Append the first position of the operand's extreme, or of NaN, along an axis.
-
-    Args:
-      context: the lowering context; its one operand and result give the types.
-      x: the operand's value.
-      axis: the axis.
-      operation: as for ``lower_extreme``.
-      start: likewise.
-    """
-    aval, out = context.avals_in[0], context.avals_out[0]
-    search = _Position(context, out.dtype, operation, start)
-    length = _row_length(context, aval, out.dtype)
-    return search.by_rows(x, aval, length) if length else search.along(x, aval, axis)
-
-
-def _row_length(context: Any, aval: ShapedArray, index_dtype: DType) -> int:
-    """Return the length of rows into which a long vector is cut; 0 for what is searched whole."""
-    module, size = context.module, aval.shape[0]
-    if module.platform != "cpu" or module.partitioned or aval.ndim != 1 or is_symbolic(size):
-        return 0
-    if not _LEAST_SIZE <= size <= np.iinfo(index_dtype).max:
-        return 0
-    lengths = range(_MOST_ROW, _LEAST_ROW - 1, -1)
-    return next((length for length in lengths if size % length == 0), 0)
-
-
-class _Position:
-    """The first position of an extreme, or of NaN."""
-
-    def __init__(self, context: Any, index_dtype: Any, operation: str, start: Any) -> None:
-        self.context, self.index_dtype = context, index_dtype
-        self.operation, self.start = operation, start
-
-    def by_rows(self, x: Any, aval: ShapedArray, length: int) -> Any:
-        """Search the extremes of a vector's rows, then one row: most is read once."""
-        context, (size,) = self.context, aval.shape
-        rows = aval.update(shape=(size // length, length))
-        x = context.value("stablehlo.reshape", hlo.tensor_type(rows.shape, aval.dtype), (x,))
-        extremes = lower_extreme(context, x, rows, (1,), self.operation, self.start)
-        row = self.along(extremes, aval.update(shape=rows.shape[:1]), 0)
-        one = hlo.tensor_type((1, length), aval.dtype)
-        zero = context.constant(0, self.index_dtype)
-        sizes = {"slice_sizes": hlo.dense_i64_array((1, length))}
-        found = context.value("stablehlo.dynamic_slice", one, (x, row, zero), sizes)
-        place = self.along(
-            context.value("stablehlo.reshape", hlo.tensor_type((length,), aval.dtype), (found,)),
-            aval.update(shape=(length,)),
-            0,
-        )
-        index = hlo.tensor_type((), self.index_dtype)
-        width = context.constant(length, self.index_dtype)
-        before = context.value("stablehlo.multiply", index, (row, width))
-        return context.value("stablehlo.add", index, (before, place))
-
-    def along(self, x: Any, aval: ShapedArray, axis: int) -> Any:
-        """Reduce to the extreme, then to the least position that holds it (or NaN).
-
-        Two plain reductions vectorise; one over (value, position) pairs does not.
-        """
-        context, last = self.context, np.iinfo(self.index_dtype).max
-        extreme = lower_extreme(context, x, aval, (axis,), self.operation, self.start)
-        kept = tuple([a for a in range(aval.ndim) if a != axis])
-        everywhere = context.broadcast(extreme, kept, aval.shape, aval.dtype)
-        kind = comparison_kind(aval.dtype)
-        holds = context.compare(x, everywhere, "EQ", aval.shape, kind)
-        if dtypes.issubdtype(aval.dtype, np.floating):
-            nan = context.compare(x, x, "NE", aval.shape, kind)
-            boolean = hlo.tensor_type(aval.shape, np.dtype(np.bool_))
-            holds = context.value("stablehlo.or", boolean, (holds, nan))
-        whole = hlo.tensor_type(aval.shape, self.index_dtype)
-        places = context.iota(self.index_dtype, aval.shape, axis)
-        none = context.splat(last, aval.shape, self.index_dtype)
-        found = context.value("stablehlo.select", whole, (holds, places, none))
-        positions = ShapedArray(aval.shape, self.index_dtype)
-        return lower_extreme(context, found, positions, (axis,), "stablehlo.minimum", last)

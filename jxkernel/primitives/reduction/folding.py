@@ -13,7 +13,14 @@ from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
 from jxkernel.primitives.reduction.kernel_loops import INDEX, State, counted, integer, read, written
 
-__all__ = ["append_extreme_keys", "folds", "lower_by_folding", "magnitudes_turned"]
+__all__ = [
+    "Rows",
+    "append_extreme_keys",
+    "folds",
+    "lower_by_folding",
+    "magnitudes_turned",
+    "rows_to_fold",
+]
 
 _DTYPES = frozenset([np.dtype(name) for name in ("float32", "float64", "int32", "int64")])
 """Those that processors have vector instructions for the extremes of."""
@@ -37,7 +44,7 @@ _NARROW = 16
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Rows of one size, one after the other, and the pieces that each is read in.
 
     Attributes:
@@ -57,14 +64,17 @@ class _Rows:
 
 def folds(context: Any, aval: ShapedArray, axes: tuple[int, ...]) -> bool:
     """Return whether the extremes of an array along axes are found in one pass."""
-    return context.makes_one_kernel and _rows(aval, axes) is not None
+    return aval.dtype in _DTYPES and rows_to_fold(context, aval, axes, _LEAST_SIZE) is not None
 
 
-def _rows(aval: ShapedArray, axes: tuple[int, ...]) -> _Rows | None:
+def rows_to_fold(
+    context: Any, aval: ShapedArray, axes: tuple[int, ...], least_size: int
+) -> Rows | None:
+    """Return how an array of so many elements or more is folded along axes; None if it is not."""
     shape = aval.shape
-    if any(map(is_symbolic, shape)) or not _LEAST_SIZE <= prod(shape) < 1 << 31:
+    if not context.makes_one_kernel or any(map(is_symbolic, shape)):
         return None
-    if aval.dtype not in _DTYPES or not axes:
+    if not axes or not least_size <= prod(shape) < 1 << 31:
         return None
     first, end = min(axes), max(axes) + 1
     if end - first != len(axes):
@@ -73,11 +83,11 @@ def _rows(aval: ShapedArray, axes: tuple[int, ...]) -> _Rows | None:
     if beside > 1:
         if depth < _LEAST_DEPTH or not _LEAST_WIDTH <= beside <= _MOST_WIDTH:
             return None
-        return _Rows(count, depth * beside, beside, depth, beside)
+        return Rows(count, depth * beside, beside, depth, beside)
     if depth < _LEAST_LENGTH:
         return None
     width = -(-depth // 32) * 8 if depth < _LONG else _WIDEST
-    return _Rows(count, depth, width, -(-depth // width), 1)
+    return Rows(count, depth, width, -(-depth // width), 1)
 
 
 def lower_by_folding(
@@ -92,7 +102,7 @@ def lower_by_folding(
       axes: the axes to reduce.
       operation: ``stablehlo.maximum`` or ``stablehlo.minimum``.
     """
-    rows = _rows(aval, axes)
+    rows = rows_to_fold(context, aval, axes, _LEAST_SIZE)
     assert rows
     fold = _Fold(rows, aval.dtype, operation)
     flat = hlo.tensor_type((rows.count * rows.size,), aval.dtype)
@@ -114,7 +124,7 @@ def append_extreme_keys(context: Any, x: hlo.Value, aval: ShapedArray, operation
       aval: its type, for whose last axis ``folds`` holds.
       operation: ``stablehlo.maximum`` or ``stablehlo.minimum``.
     """
-    rows = _rows(aval, (1,))
+    rows = rows_to_fold(context, aval, (1,), _LEAST_SIZE)
     assert rows
     flat = hlo.tensor_type((rows.count * rows.size,), aval.dtype)
     x = context.value("stablehlo.reshape", flat, (x,))
@@ -150,7 +160,7 @@ class _Fold:
 
     def __init__(
         self,
-        rows: _Rows,
+        rows: Rows,
         dtype: DType,
         operation: str,
         encoded: Callable[[hlo.Builder, Any], Any] | None = None,

@@ -70,7 +70,7 @@ __all__ = [
 ]
 
 lower_extreme = late_function("jxkernel.primitives.reduction.extremes", "lower_extreme")
-lower_position = late_function("jxkernel.primitives.reduction.extremes", "lower_position")
+lower_position = late_function("jxkernel.primitives.reduction.extreme_places", "lower_position")
 
 NOT_LINEAR = Undefined("it is not linear in its operand")
 
