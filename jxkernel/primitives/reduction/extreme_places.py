@@ -1,5 +1,6 @@
 """The first position of an extreme along an axis, or of NaN, by the way that is quick on CPU."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -97,11 +98,11 @@ def _in_pairs(context: Any, x: Any, axis: int, operation: str, start: Any) -> An
 
 def _first_of_pairs(
     builder: hlo.Builder,
-    pairs: tuple[Any, Any],
-    starts: tuple[Any, Any],
+    pairs: Sequence[Any],
+    starts: Sequence[Any],
     axis: int,
     operation: str,
-    dtypes_of: tuple[DType, DType],
+    dtypes_of: Sequence[DType],
 ) -> Any:
     """Append the position beside the extreme along an axis: of equal ones, and of NaN, the least.
 

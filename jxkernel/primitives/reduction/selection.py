@@ -121,6 +121,9 @@ class Selection:
             pending = written(inner, pending, own, place)
             return integer(inner, "add", place, one), pending
 
+        def source(_: Any, pending: Any) -> Any:
+            return pending
+
         zero = builder.constant(0, INDEX)
         _, pending = visited(
             builder,
@@ -129,7 +132,7 @@ class Selection:
             self.lanes,
             self.dtype,
             (zero, pending),
-            lambda _, pending: pending,
+            source,
             keep,
         )
         digit, by = (builder.value("stablehlo.convert", self.scalar, (x,)) for x in (value, shift))

@@ -1,10 +1,10 @@
 """Lowering of sorts: order-preserving integer keys, and positions instead of values.
 
 XLA's CPU sort calls a comparison per pair of elements unless it sorts one array of integers by
-"less than".  So keys become unsigned integers of the same order (NaN last, -0 beside 0), and a
-key of at most 32 bits is joined with its position into one 64-bit number; everything else is
-then fetched by position.  Many such integers are sorted by digits, without comparing them.  A few
-elements are sorted by comparison after all.
+"less than".  So keys of other dtypes, and several keys, become unsigned integers of the same order
+(NaN last, -0 beside 0), and a key of at most 32 bits is joined with its position into one 64-bit
+number; everything else is then fetched by position.  Many such integers are sorted by digits,
+without comparing them.  A few elements are sorted by comparison after all.
 """
 
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from jxkernel import dtypes, hlo
 from jxkernel.core.avals import ShapedArray
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DType
+from jxkernel.primitives.elementwise.compare import comparison_kind
 from jxkernel.primitives.reduction.ordered_keys import Keys
 from jxkernel.primitives.reduction.radix import Sortable, sorted_by_digits
 from jxkernel.primitives.reduction.selection import partitioned_by_digits
@@ -46,9 +47,12 @@ def lower_sort(
         return list(values)
     keys = Keys(context, shape)
     small = not is_symbolic(avals[0].size) and avals[0].size <= _FEW
-    lone = len(values) == 1 and not dtypes.issubdtype(avals[0].dtype, np.complexfloating)
-    if lone and not small:
-        return [_integers(context, values[0], shape, dimension, _Alone(avals[0].dtype))]
+    if len(values) == 1 and not dtypes.issubdtype(avals[0].dtype, np.complexfloating):
+        kind = _Alone(avals[0].dtype)
+        if _are_integers(kind.dtype) and not _goes_by_digits(context, shape, dimension, kind):
+            return list(_sorted(context, values, [kind.dtype], shape, dimension, 1, False))
+        if not small:
+            return [_integers(context, values[0], shape, dimension, kind)]
     words: list[Any] = []
     kinds: list[Any] = []
     for value, aval in zip(values[:num_keys], avals[:num_keys], strict=True):
@@ -95,6 +99,11 @@ def _places(keys: Keys, words: list[Any], kinds: list[Any], dimension: int, is_s
     return _sorted(context, operands, types, shape, dimension, len(words), is_stable)[-1]
 
 
+def _are_integers(dtype: DType) -> bool:
+    """Whether elements are integers that XLA compares itself."""
+    return dtypes.issubdtype(dtype, np.integer) and dtypes.itemsize_bits(dtype) >= 8
+
+
 class _Alone:
     """A sort of one real array: of keys from which its elements are restored."""
 
@@ -138,7 +147,7 @@ def _key_dtype(dtype: DType) -> Any:
 def _integers(context: Any, x: Any, shape: tuple[int, ...], dimension: int, kind: Sortable) -> Any:
     """Append a sort of unsigned integers that are made of an array, and what becomes of them."""
     dtype = kind.kinds[1]
-    if _goes_by_digits(context, shape, dimension, kind, _LEAST_SIZE):
+    if _goes_by_digits(context, shape, dimension, kind):
         return sorted_by_digits(context, x, shape, dimension, kind)
     keys = kind.encoded(context, x, shape, dimension)
     (ordered,) = _sorted(context, [keys], [dtype], shape, dimension, 1, False)
@@ -146,7 +155,11 @@ def _integers(context: Any, x: Any, shape: tuple[int, ...], dimension: int, kind
 
 
 def _goes_by_digits(
-    context: Any, shape: tuple[int, ...], dimension: int, kind: Sortable, least: int
+    context: Any,
+    shape: tuple[int, ...],
+    dimension: int,
+    kind: Sortable,
+    least: int = _LEAST_SIZE,
 ) -> bool:
     """Whether many integers, at least so many, are put in order by digits."""
     return (
@@ -191,7 +204,7 @@ def _sorted(
     num_keys: int,
     is_stable: bool,
 ) -> Sequence[Any]:
-    """Append ``stablehlo.sort`` of unsigned keys, compared one after the other."""
+    """Append ``stablehlo.sort`` by integer keys, compared one after the other."""
     operation = context.op(
         "stablehlo.sort",
         [hlo.tensor_type(shape, kind) for kind in kinds],
@@ -200,14 +213,16 @@ def _sorted(
         1,
     )
     boolean = hlo.tensor_type((), np.dtype(np.bool_))
+    signs = [comparison_kind(kind) for kind in kinds[:num_keys]]
 
     def precedes(builder: Any, *pairs: Any) -> tuple[Any]:
         """Compare the last key; each earlier one decides unless it is equal."""
         found = None
-        for first, second in list(zip(pairs[::2], pairs[1::2], strict=True))[:num_keys][::-1]:
-            less = builder.compare(first, second, "LT", (), "UNSIGNED")
+        keys = zip(pairs[::2], pairs[1::2], signs, strict=False)
+        for first, second, sign in reversed(list(keys)):
+            less = builder.compare(first, second, "LT", (), sign)
             if found is not None:
-                level = builder.compare(first, second, "EQ", (), "UNSIGNED")
+                level = builder.compare(first, second, "EQ", (), sign)
                 later = builder.value("stablehlo.and", boolean, (level, found))
                 less = builder.value("stablehlo.or", boolean, (less, later))
             found = less
