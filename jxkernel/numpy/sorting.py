@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
+from jxkernel.api.control_flow.looping import fori_loop
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeMismatchError
@@ -28,9 +29,10 @@ from jxkernel.numpy.taking import take, take_along_axis
 from jxkernel.primitives.arguments import canonical_axis, sequence, whole_number
 from jxkernel.primitives.creation import broadcasted_iota
 from jxkernel.primitives.elementwise import arithmetic as ops
-from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or
-from jxkernel.primitives.elementwise.compare import le, ne
+from jxkernel.primitives.elementwise.bits import bitwise_and, bitwise_not, bitwise_or, shift_left
+from jxkernel.primitives.elementwise.compare import lt, ne
 from jxkernel.primitives.elementwise.complex import imag, real
+from jxkernel.primitives.elementwise.identity import stop_gradient
 from jxkernel.primitives.elementwise.select import select
 from jxkernel.primitives.reduction.partition import argpartition as argpartition_along
 from jxkernel.primitives.reduction.partition import partition as partition_along
@@ -260,24 +262,33 @@ def _before(x: Any, y: Any, equal: bool) -> Any:
     return bitwise_or(compared, beside)
 
 
-@fused(static=("side",), name="searchsorted")
-def _searched(a: Any, v: Any, side: str) -> Any:
+_FEW_STEPS = 4
+"""So many steps, and more where they are to be unrolled, are not worth a loop."""
+
+
+@fused(static=("side", "unrolled"), name="searchsorted")
+def _searched(a: Any, v: Any, side: str, unrolled: bool) -> Any:
     """Go ahead by powers of two, the greatest first, past all that comes before the value."""
-    a, v = promote_dtypes("searchsorted", a, v)
+    a, v = (stop_gradient(x) for x in promote_dtypes("searchsorted", a, v))
     size = np.shape(a)[0]
     dtype = _place_dtype(size)
+    bits = 31 if is_symbolic(size) else size.bit_length()
+
+    def advance(place: Any, step: Any) -> Any:
+        at = ops.add(place, ops.sub(step, dtype.type(1)))
+        past = _before(take(a, at, 0, mode="clip"), v, side == "right")
+        past = bitwise_and(past, lt(at, cast(size, dtype)))
+        return select(past, ops.add(place, step), place)
+
+    def turn(number: Any, place: Any) -> Any:
+        bit = ops.sub(dtype.type(bits - 1), cast(number, dtype))
+        return advance(place, shift_left(dtype.type(1), bit))
+
     place = broadcast_in_dim(dtype.type(0), np.shape(v), ())
-    unknown = is_symbolic(size)
-    for bit in reversed(range(31 if unknown else size.bit_length())):
-        step = 1 << bit
-        last = take(a, ops.add(place, step - 1), 0, mode="clip")
-        past = _before(last, v, side == "right")
-        if unknown or size & (size + 1):
-            past = bitwise_and(
-                past, le(place, cast(size - step, dtype) if unknown else size - step)
-            )
-        place = select(past, ops.add(place, step), place)
-    return place
+    first = bits if unrolled or bits <= _FEW_STEPS else 1
+    for bit in range(first):
+        place = advance(place, dtype.type(1 << (bits - 1 - bit)))
+    return place if first == bits else fori_loop(first, bits, turn, place)
 
 
 def searchsorted(
@@ -296,7 +307,7 @@ def searchsorted(
       side: ``"left"`` of equal elements, or ``"right"`` of them.
       sorter: the positions that sort ``a``, if it is not sorted.
       method: ``"scan"``, ``"scan_unrolled"``, ``"sort"`` or ``"compare_all"``; all give the same;
-        all but the last halve the range again and again.
+        all but the last halve the range again and again, in a loop, or in one that is written out.
 
     Returns:
       integers of the shape of ``v``, from 0 to the size of ``a``.
@@ -323,7 +334,9 @@ def searchsorted(
                 "searchsorted", [aval.shape, np.shape(sorter)], "sorter has a place for each of a"
             )
         a = take(a, sorter)
-    return _compared(a, v, side) if method == "compare_all" else _searched(a, v, side)
+    if method == "compare_all":
+        return _compared(a, v, side)
+    return _searched(a, v, side, method == "scan_unrolled")
 
 
 @fused(static=("side",), name="searchsorted")
