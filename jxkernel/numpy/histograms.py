@@ -47,7 +47,7 @@ __all__ = [
     "histogramdd",
 ]
 
-_MANY = 1 << 14
+_MANY = 1 << 17
 """The values from which a way that takes longer to compile pays."""
 
 _MOST = 1 << 22
