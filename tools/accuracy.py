@@ -97,11 +97,11 @@ FUNCTIONS = (
     Function("tan", np.tan, parity=-1),
     Function("arcsin", np.arcsin, rising=1, parity=-1),
     Function("arccos", np.arccos, rising=-1),
+    Function("expm1", np.expm1, rising=1, most=1.05),
     Function("cbrt", np.cbrt, rising=1, parity=-1),
     Function("sinh", np.sinh, rising=1, parity=-1),
     Function("cosh", np.cosh, parity=1, most=1.05),
     Function("log1p", np.log1p, rising=1, most=0.95),
-    Function("expm1", np.expm1, rising=1, most=0.9),
     Function("log2", np.log2, rising=1, own=lambda x: jnp.log(x) / log(2), most=1.2),
     Function("exp2", np.exp2, rising=1, own=lambda x: jnp.exp(x * log(2))),
     Function("erfc", scipy.special.erfc, rising=-1, module=special, most=8),
@@ -250,11 +250,11 @@ HEAD = """\
 On CPU, XLA calls the C library for most of the functions below, one element after another; the
 others are formulas in float32, which lose digits. For arrays of {least:,} elements and more they
 are lowered as formulas that become vector instructions, computed in float64 for float32 and
-narrower results, `log1p`, `log2` and `erfinv` in float32. The jaxpr still has `sin`, derivatives go
-through `sin` and `cos`, and other platforms are lowered as before. `cbrt` and `arctan2`, of which
-XLA's own lose denormal numbers, and those of which it loses digits, `sinh` to `erfinv`, `gammaln`
-and `digamma`, are formulas in arrays of every size; whole powers of `exp2` and `log2` are exact on
-other platforms too. The
+narrower results, `expm1`, `log1p`, `log2` and `erfinv` in float32. The jaxpr still has `sin`,
+derivatives go through `sin` and `cos`, and other platforms are lowered as before. `cbrt` and
+`arctan2`, of which XLA's own lose denormal numbers, and those of which it loses digits, `sinh` to
+`erfinv`, `gammaln` and `digamma`, are formulas in arrays of every size; whole powers of `exp2` and
+`log2` are exact on other platforms too. The
 [decision](decisions/0035-formulas-that-become-vector-instructions.md) says why. `erfc` below 1 is
 XLA's own 1 - erf(x), the one function here whose neighbours are in the wrong order somewhere.
 
