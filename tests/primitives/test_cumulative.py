@@ -54,7 +54,7 @@ def test_long_axes_are_walked_in_blocks(name, shape, reverse):
     assert_close(function(x, axis, reverse), accumulated(ufunc, x, axis, reverse))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize(
     ("shape", "axis"),
