@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jxkernel import dtypes
-from jxkernel.api.control_flow.looping import fori_loop
+from jxkernel._lazy import late_function
 from jxkernel.core.dimensions import is_symbolic
 from jxkernel.dtypes import DTypeLike
 from jxkernel.errors import ShapeMismatchError
@@ -245,6 +245,8 @@ def sort_complex(a: Any) -> Any:
 
 
 # ---------------------------------------------------------------- searchsorted
+
+fori_loop = late_function("jxkernel.api.control_flow.looping", "fori_loop")
 
 
 def _before(x: Any, y: Any, equal: bool) -> Any:
