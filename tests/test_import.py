@@ -78,6 +78,14 @@ def test_what_a_first_gradient_does_without_is_not_loaded() -> None:
     assert run(f"{first}print(*[n for n in {waiting} if n in sys.modules])").split() == []
 
 
+def test_a_sort_loads_no_loops():
+    program = (
+        "import sys, jxkernel.numpy as jnp; jnp.sort(jnp.ones(3)); "
+        "print('jxkernel.api.control_flow.looping' in sys.modules)"
+    )
+    assert run(program).strip() == "False"
+
+
 @pytest.mark.parametrize("family", jnp._LATE_NAMES)
 def test_late_names_of_a_family_are_all_its_public_ones(family: str) -> None:
     module = importlib.import_module(f"jxkernel.numpy.{family}")
