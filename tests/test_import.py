@@ -78,7 +78,7 @@ def test_what_a_first_gradient_does_without_is_not_loaded() -> None:
     assert run(f"{first}print(*[n for n in {waiting} if n in sys.modules])").split() == []
 
 
-def test_a_sort_loads_no_loops():
+def test_a_sort_loads_no_loops() -> None:
     program = (
         "import sys, jxkernel.numpy as jnp; jnp.sort(jnp.ones(3)); "
         "print('jxkernel.api.control_flow.looping' in sys.modules)"
