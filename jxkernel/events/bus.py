@@ -6,6 +6,8 @@ Invariants:
   * What a listener itself causes (it may compute with arrays) is not reported, so that no
     listener can feed itself.
   * Failed spans are reported too, with their error; the exception goes on to the user.
+  * No finalizer takes a lock: the collector runs it in the midst of any work, that under the very
+    lock too. A listener that ends with an object is told so by a weak reference.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Self
+from weakref import ref
 
 from jxkernel._reprs import in_words
 from jxkernel.events.vocabulary import Event
@@ -55,17 +58,29 @@ class _Registration:
     listener: Listener
     kinds: tuple[type[Event], ...] | None
     private: bool = False
+    owner: ref[Any] | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.owner is not None and self.owner() is None
 
     def wants(self, kind: type[Event]) -> bool:
-        return self.kinds is None or issubclass(kind, self.kinds)
+        return (self.kinds is None or issubclass(kind, self.kinds)) and not self.ended
 
 
-@record(eq=False)
+@record(eq=False, frozen=False)
 class _InterestWatch:
     """Someone who installs a costly hook only while ``kind`` is listened to."""
 
     kind: type[Event]
     callback: Callable[[bool], object]
+    told: bool | None = None
+
+    def tell(self) -> None:
+        wanted = listening_to(self.kind)
+        if wanted is not self.told:
+            self.told = wanted
+            self.callback(wanted)
 
 
 listeners: tuple[_Registration, ...] = ()
@@ -116,7 +131,11 @@ def private() -> Generator[None]:
 
 
 def listen(
-    listener: Listener, kinds: tuple[type[Event], ...] | None = None, *, private: bool = False
+    listener: Listener,
+    kinds: tuple[type[Event], ...] | None = None,
+    *,
+    private: bool = False,
+    owner: object = None,
 ) -> ListenerHandle:
     """Call ``listener`` with every event from now on, until the handle is closed.
 
@@ -126,15 +145,18 @@ def listen(
         others free of cost, ``Executed`` above all.
       private: whether it hears what happens inside ``private()``, and only that. A listener that
         begins there does.
+      owner: an object that can be referred to weakly: nothing is heard once it is gone.
     """
-    registration = _Registration(listener, kinds, private or _private.get())
+    registration = _Registration(
+        listener, kinds, private or _private.get(), None if owner is None else ref(owner)
+    )
     _replace_listeners(lambda present: (*present, registration))
     return ListenerHandle(lambda: _remove(registration))
 
 
 def listening() -> bool:
     """Whether anyone listens to anything."""
-    return bool(listeners)
+    return not all(registration.ended for registration in listeners)
 
 
 def listening_to(kind: type[Event]) -> bool:
@@ -153,7 +175,7 @@ def on_interest_change(kind: type[Event], callback: Callable[[bool], object]) ->
     watch = _InterestWatch(kind, callback)
     with _lock:
         _interest_watches = (*_interest_watches, watch)
-        callback(listening_to(kind))
+        watch.tell()
     return ListenerHandle(lambda: _remove_watch(watch))
 
 
@@ -376,12 +398,9 @@ def _replace_listeners(
     """Swap the listener tuple and tell those who watch for interest in a kind."""
     global listeners
     with _lock:
-        before = [listening_to(watch.kind) for watch in _interest_watches]
-        listeners = change(listeners)
-        for watch, was_wanted in zip(_interest_watches, before, strict=True):
-            wanted = listening_to(watch.kind)
-            if wanted != was_wanted:
-                watch.callback(wanted)
+        listeners = tuple(one for one in change(listeners) if not one.ended)
+        for watch in _interest_watches:
+            watch.tell()
 
 
 def _remove_watch(watch: _InterestWatch) -> None:

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
-from weakref import finalize
 
 from jxkernel.api.jit import jit_state
 from jxkernel.core.trace import evaluating
@@ -86,7 +85,7 @@ class assert_max_traces:  # reads as an assertion, in a ``with`` and as a decora
             with self:
                 return function(*args, **kwargs)
 
-        finalize(limited, own.recorder.stop)
+        own.recorder.start(owner=limited)
         return limited  # type: ignore[return-value]  # ``wraps`` keeps what it looks like
 
 
@@ -98,7 +97,7 @@ class _OwnTraces:
     """
 
     def __init__(self, name: str, limit: int) -> None:
-        self.recorder = Recorder(kinds=(CacheMiss, Traced)).start()
+        self.recorder = Recorder(kinds=(CacheMiss, Traced))
         self._name = name
         self._limit = limit
         self._traces = 0

@@ -177,11 +177,17 @@ class Recorder:
         self._by_function: dict[str | None, _Sums] = {}
         self._epoch_ns = time.time_ns() - time.perf_counter_ns()
 
-    def start(self) -> Self:
-        """Begin to record; does nothing when it records already."""
+    def start(self, *, owner: object = None) -> Self:
+        """Begin to record; does nothing when it records already.
+
+        Args:
+          owner: an object that can be referred to weakly: nothing is recorded once it is gone.
+        """
         with self._lock:
             if self._handle is None:
-                self._handle = listen(self._receive, self._kinds, private=self._private)
+                self._handle = listen(
+                    self._receive, self._kinds, private=self._private, owner=owner
+                )
         return self
 
     def stop(self) -> None:

@@ -417,6 +417,27 @@ def test_closed_handle_lets_its_listener_be_collected() -> None:
     assert alive() is None
 
 
+def test_listener_hears_nothing_once_its_owner_is_gone() -> None:
+    class Owner:
+        pass
+
+    heard: list[Event] = []
+    told: list[bool] = []
+    owner = Owner()
+    listen(heard.append, (Executed,), owner=owner)
+    with on_interest_change(Executed, told.append):
+        emit(Executed, fun="f")
+        assert len(heard) == 1
+        del owner
+        gc.collect()
+        assert not listening_to(Executed)
+        emit(Executed, fun="f")
+        with listen(heard.append, (Leak,)):
+            assert told == [True, False]
+    assert len(heard) == 1
+    assert not listening()
+
+
 def test_what_happens_in_private_is_heard_by_private_listeners_alone() -> None:
     own: list[Event] = []
     others: list[Event] = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 
 import jxkernel as jx
 from jxkernel import events
+from jxkernel.events import bus
 from jxkernel.errors import TraceLimitError
 
 EIGHT = np.ones(8, np.float32)
@@ -140,14 +143,40 @@ def test_call_twice_in_one_trace_counts_once_and_a_failed_trace_not_at_all() -> 
 
 def test_nothing_listens_after_a_block_or_a_dead_function() -> None:
     gc.collect()
-    before = len(events.bus.listeners)
+    before = sum(not one.ended for one in bus.listeners)
     with jx.assert_max_traces(1):
         jx.jit(double)(EIGHT)
     limited = jx.assert_max_traces(1)(lambda x: x)
-    assert len(events.bus.listeners) == before + 1
+    assert sum(not one.ended for one in bus.listeners) == before + 1
     del limited
     gc.collect()
-    assert len(events.bus.listeners) == before
+    with events.listen(id):
+        assert len(bus.listeners) == before + 1
+
+
+class _Collecting(str):
+    """A name that has the collector run wherever it is looked up."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        gc.collect()
+        return super().__hash__()
+
+
+def test_function_that_is_collected_while_its_traces_are_counted_stops_nothing() -> None:
+    limited: Any = jx.assert_max_traces(1)(lambda x: x)
+    limited.itself = limited
+    gone = weakref.ref(limited)
+    del limited
+    # In a thread, so that one that waits for itself fails this test and no more.
+    emitting = threading.Thread(
+        target=events.emit, args=(events.Traced,), kwargs={"fun": _Collecting("f")}, daemon=True
+    )
+    emitting.start()
+    emitting.join(60)
+    assert not emitting.is_alive()
+    assert gone() is None
 
 
 def test_negative_limit_is_refused() -> None:
