@@ -12,8 +12,8 @@ import pytest
 
 import jxkernel as jx
 from jxkernel import events
-from jxkernel.events import bus
 from jxkernel.errors import TraceLimitError
+from jxkernel.events import bus
 
 EIGHT = np.ones(8, np.float32)
 
