@@ -191,7 +191,12 @@ SUITES ?=
 suites: build/suites/.installed .venv/.dev ## the libraries' own tests over the alias, to docs/suites.md
 	.venv/bin/python -m tools.suites $(SUITES)
 
-test: check chromium build/libraries/.fast ## everything that a change must pass; .ci/run is exactly this
+# What is asked of the code itself leaves time to fetch what the tests need.
+.PHONY: check-and-fetch
+check-and-fetch: .venv/.dev
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target check chromium build/libraries/.fast
+
+test: check-and-fetch ## everything that a change must pass; .ci/run is exactly this
 	$(PYTEST) --ignore=tests/meta -m 'not slow' $(PYTEST_ARGS)
 
 test-all: check chromium .venv/.docs build/libraries/.all ## the same and the slow tests, with nothing compiled before
