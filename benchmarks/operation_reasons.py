@@ -10,13 +10,15 @@ _REASONS = {
         "tan cbrt arctan2 power sin cos arcsin arccos sinh log1p erfinv remainder gammaln digamma"
     ),
     "XLA's own formula in float32; NumPy has one written for the processor's vectors": (
-        "exp expm1 tanh arctan arcsinh log hypot logaddexp erf"
+        "exp tanh arctan arcsinh log hypot logaddexp erf"
     ),
     "XLA calls a function of the C library, or a long series, for each element": "ndtri",
     "sorted digit by digit, or by comparisons, one element after the other; NumPy has a vectorised "
     "network": "sort argsort partition argpartition median nanmedian",
-    "the greatest element is one pass, and its first position a second": "argmax argmin",
-    "positions are counted by a cumulative sum, and written one by one": "nonzero",
+    "a place is chosen with each element; NumPy compares many, and looks for the place once": (
+        "argmax argmin"
+    ),
+    "the number of each element is written to the next free place, one after the other": "nonzero",
     "XLA copies element by element, on one core": (
         "concatenate stack tile repeat roll flip pad tril take_along_axis transposed"
     ),
