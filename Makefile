@@ -21,7 +21,9 @@ PYTEST_ARGS ?=
 # Test processes. Two suit the smallest machine that the suite must pass on.
 JOBS ?= 2
 
-PYTEST := .venv/bin/pytest -n $(JOBS) --dist loadgroup
+# A run ends where a test ends its process: begun anew, pytest-xdist might wait for it for ever.
+IN_PROCESSES := -n $(JOBS) --dist loadgroup --max-worker-restart 0
+PYTEST := .venv/bin/pytest $(IN_PROCESSES)
 
 VERSIONS := 3.14 3.13 3.12 3.11
 PIP := -m pip install --quiet --disable-pip-version-check
@@ -212,7 +214,7 @@ build/matrix/%/.installed: pyproject.toml
 
 .PHONY: $(addprefix test-matrix-,$(VERSIONS))
 $(addprefix test-matrix-,$(VERSIONS)): test-matrix-%: build/matrix/%/.installed
-	build/matrix/$*/bin/python -m pytest -m 'not slow' -n $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+	build/matrix/$*/bin/python -m pytest -m 'not slow' $(IN_PROCESSES) $(PYTEST_ARGS)
 
 test-matrix: ## the tests on every interpreter found, the oldest jaxlib included
 	@for version in $(foreach v,$(VERSIONS),$(if $(call python,$v),$v)); do
