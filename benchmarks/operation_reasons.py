@@ -15,7 +15,7 @@ _REASONS = {
     "XLA calls a function of the C library, or a long series, for each element": "ndtri",
     "sorted digit by digit, or by comparisons, one element after the other; NumPy has a vectorised "
     "network": "sort argsort partition argpartition median nanmedian",
-    "a place is chosen with each element; NumPy compares many, and looks for the place once": (
+    "a place is chosen with each element; NumPy has a loop written for the processor's vectors": (
         "argmax argmin"
     ),
     "the number of each element is written to the next free place, one after the other": "nonzero",
