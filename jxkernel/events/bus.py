@@ -156,7 +156,8 @@ def listen(
 
 def listening() -> bool:
     """Whether anyone listens to anything."""
-    return not all(registration.ended for registration in listeners)
+    # Asked at each call: while nobody listens, nothing is made to find that out.
+    return bool(listeners) and not all(registration.ended for registration in listeners)
 
 
 def listening_to(kind: type[Event]) -> bool:
